@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -51,6 +52,20 @@ template <class T>
 NumpyArray<T> to_numpy(std::vector<T>&& values) {
     const std::size_t n = values.size();
     return to_numpy(std::move(values), {n});
+}
+
+// Values that a kernel will write, every one of them: they begin without a value.
+template <class T>
+std::unique_ptr<T[]> unwritten(std::size_t n) {
+    return std::unique_ptr<T[]>(new T[n]);
+}
+
+template <class T>
+NumpyArray<T> to_numpy(std::unique_ptr<T[]>&& values, std::initializer_list<std::size_t> shape) {
+    T* kept = values.get();
+    nb::capsule owner(kept, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    values.release();
+    return NumpyArray<T>(kept, shape, owner);
 }
 
 inline void require(bool holds, const char* message) {

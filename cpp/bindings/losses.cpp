@@ -2,6 +2,7 @@
 #include "boost/softmax.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "bindings/arrays.hpp"
 #include "boost/logistic.hpp"
+#include "common/bounded_minimum.hpp"
 #include "common/pairwise_sum.hpp"
 #include "common/views.hpp"
 
@@ -51,14 +53,31 @@ NumpyArray<double> losses(const Vector<index_t>& codes, const Scores& scores) {
     return to_numpy(std::move(found));
 }
 
-double tempered(const Table<double>& margins, const std::optional<Vector<double>>& weights, double temperature,
-                double least) {
+void require_tempered(const Table<double>& margins, const std::optional<Vector<double>>& weights, double least) {
     require(!weights || weights->shape(0) == margins.shape(0), "weights: one for each row");
-    require(temperature > 0, "temperature: above zero");
     // One row is then within the range of a double, whatever its margins.
     require(least >= 1e-50, "least: at least 1e-50");
+}
+
+double tempered(const Table<double>& margins, const std::optional<Vector<double>>& weights, double temperature,
+                double least) {
+    require_tempered(margins, weights, least);
+    require(temperature > 0, "temperature: above zero");
     nb::gil_scoped_release unlocked;
     return tempered_log_loss(matrix(margins), weights ? span(*weights) : Span<const double>{}, temperature, least);
+}
+
+// The logarithm of the temperature of the least mean loss, between two bounds.
+double best_log_temperature(const Table<double>& margins, const std::optional<Vector<double>>& weights, double least,
+                            double total, double low, double high, double tolerance) {
+    require_tempered(margins, weights, least);
+    require(total > 0 && low < high && tolerance > 0, "total, bounds, tolerance: above zero, ascending, above zero");
+    const Span<const double> counted = weights ? span(*weights) : Span<const double>{};
+    nb::gil_scoped_release unlocked;
+    const auto loss = [&](double log_temperature) {
+        return tempered_log_loss(matrix(margins), counted, std::exp(log_temperature), least) / total;
+    };
+    return bounded_minimum(loss, low, high, tolerance);
 }
 
 Steps logistic_steps(const Vector<double>& y, const Vector<double>& scores) {
@@ -93,6 +112,8 @@ void bind_losses(nb::module_& m) {
     m.def("logistic_steps", &logistic_steps, "y"_a, "scores"_a);
     m.def("logistic_losses", &logistic_losses, "y"_a, "scores"_a);
     m.def("weighted_mean", &weighted_mean, "values"_a, "weights"_a);
+    m.def("best_log_temperature", &best_log_temperature, "margins"_a, "weights"_a.none(), "least"_a, "total"_a, "low"_a,
+          "high"_a, "tolerance"_a);
     m.def("tempered_log_loss", &tempered, "margins"_a, "weights"_a.none(), "temperature"_a, "least"_a);
 }
 

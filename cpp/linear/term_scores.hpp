@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "common/views.hpp"
+#include "linear/row_offsets.hpp"
 
 namespace farthing {
 
@@ -16,6 +17,7 @@ namespace farthing {
 inline void term_scores(Matrix<double> by_term, Span<const index_t> rows, Span<const index_t> places, const double* coef,
                         Span<const double> intercept, double* scores) {
     const index_t q = intercept.size;
+    const bool run = is_run(rows);
     for (index_t o = 0; o < q; ++o) std::fill_n(scores + o * rows.size, rows.size, intercept[o]);
     // Some terms at a time, so that a score is loaded and stored less often.
     constexpr index_t kAtOnce = 4;
@@ -27,11 +29,19 @@ inline void term_scores(Matrix<double> by_term, Span<const index_t> rows, Span<c
             slope[t] = coef[(first + t) * q + o];
         }
         double* own = scores + o * rows.size;
-        for (index_t i = 0; i < rows.size; ++i) {
-            const index_t row = rows[i];
-            double sum = own[i];
-            for (index_t t = 0; t < n_terms; ++t) sum += slope[t] * term[t][row];
-            own[i] = sum;
+        const auto add_rows = [&](auto row_of) {
+            for (index_t i = 0; i < rows.size; ++i) {
+                const index_t row = row_of(i);
+                double sum = own[i];
+                for (index_t t = 0; t < n_terms; ++t) sum += slope[t] * term[t][row];
+                own[i] = sum;
+            }
+        };
+        // A run is read without its numbers, which is vectorised.
+        if (run) {
+            add_rows([first_row = rows.size > 0 ? rows[0] : 0](index_t i) { return first_row + i; });
+        } else {
+            add_rows([&](index_t i) { return rows[i]; });
         }
     };
     for (index_t o = 0; o < q; ++o) {

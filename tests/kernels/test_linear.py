@@ -136,6 +136,90 @@ def test_offsets_are_entries_less_a_centre() -> None:
     np.testing.assert_array_equal(_core.row_offsets(table, kept, rows, centre), expected)
 
 
+@pytest.mark.parametrize("rows", [[7, 7, 29, *range(3, 15)], list(range(4, 22)), []])
+@pytest.mark.parametrize("kept", [[4, 0], [1, 2, 3], []])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_weighed_offsets_have_a_further_entry_of_one(
+    rows: list[int], kept: list[int], weighted: bool
+) -> None:
+    random = np.random.default_rng(1)
+    table = random.normal(size=(5, 30))
+    places, numbers = np.array(kept, dtype=np.int64), np.array(rows, dtype=np.int64)
+    centre, weights = random.normal(size=len(kept)), random.normal(size=len(rows))
+    offsets, weighed = _core.weighed_offsets(table, places, numbers, centre, weights if weighted else None)
+    expected = np.vstack([table[np.ix_(places, numbers)] - centre[:, np.newaxis], np.ones(len(rows))])
+    np.testing.assert_array_equal(offsets, expected)
+    np.testing.assert_array_equal(weighed, expected * weights if weighted else expected)
+
+
+@pytest.mark.parametrize(("n_terms", "n_outputs"), [(0, 2), (1, 1), (9, 1), (30, 4)])
+@pytest.mark.parametrize("penalty", [0.0, 2.5])
+def test_ridge_slopes_solve_the_normal_equations(n_terms: int, n_outputs: int, penalty: float) -> None:
+    rows = np.random.default_rng(n_terms).normal(size=(80, n_terms + n_outputs))
+    products = rows.T @ rows
+    expected = np.linalg.solve(
+        products[:n_terms, :n_terms] + penalty * np.eye(n_terms), products[:n_terms, n_terms:]
+    )
+    np.testing.assert_allclose(_core.ridge_slopes(products, n_terms, penalty), expected, rtol=1e-10)
+
+
+def test_ridge_slopes_of_dependent_terms_are_none() -> None:
+    products = np.ones((3, 3))
+    assert _core.ridge_slopes(products, 2, 0.0) is None
+    assert _core.ridge_slopes(np.full((2, 2), np.nan), 1, 0.0) is None
+    np.testing.assert_allclose(_core.ridge_slopes(products, 2, 1.0), np.full((2, 1), 1 / 3))
+
+
+@pytest.mark.parametrize("n_items", [0, 1, 2, 101])
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_items_are_divided_in_their_order(n_items: int, dtype: type) -> None:
+    random = np.random.default_rng(n_items)
+    items, projection = random.integers(0, 99, n_items).astype(dtype), random.integers(0, 9, n_items) / 2
+    for threshold in (-1.0, 1.5, 9.0):
+        lower, upper = _core.divided(items, projection, threshold)
+        np.testing.assert_array_equal(lower, items[projection <= threshold])
+        np.testing.assert_array_equal(upper, items[projection > threshold])
+        assert lower.dtype == upper.dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_rows", [1, 7, 8, 129, 5000])
+def test_terms_are_standardised_over_the_rows_that_have_a_value(dtype: type, n_rows: int) -> None:
+    random = np.random.default_rng(n_rows)
+    values = (1e3 + random.normal(size=(n_rows, 5))).astype(dtype)
+    values[:, 1] = 7.0  # a scale of 1
+    values[:, 2] = random.integers(0, 3, n_rows)
+    values[random.random((n_rows, 5)) < [0.0, 0.0, 0.2, 0.2, 1.0]] = np.nan
+    values[0, 3] = np.inf
+    columns, category = np.array([0, 1, 2, 2, 3, 4]), np.array([np.nan, np.nan, 0.0, 2.0, np.nan, np.nan])
+    weights = random.uniform(0.5, 2.0, n_rows)
+    for table in (values, np.asfortranarray(values)):
+        mean, scale, terms = _core.standard_terms(table, columns, category, weights, 2)
+        assert terms.shape == (8, n_rows)
+        for term, (column, code) in enumerate(zip(columns, category, strict=True)):
+            wide = table[:, column].astype(np.float64)
+            seen = np.isfinite(wide)
+            found = wide[seen] if np.isnan(code) else (wide[seen] == code).astype(np.float64)
+            expected_mean = np.average(found, weights=weights[seen]) if seen.any() else 0.0
+            spread = (
+                np.sqrt(np.average((found - expected_mean) ** 2, weights=weights[seen])) if seen.any() else 0
+            )
+            expected_scale = spread if spread > 1e-12 * max(1.0, abs(expected_mean)) else 1.0
+            np.testing.assert_allclose([mean[term], scale[term]], [expected_mean, expected_scale], rtol=1e-12)
+            np.testing.assert_array_equal(terms[term, seen], (found - mean[term]) / scale[term])
+            assert not terms[term, ~seen].any()
+
+
+@pytest.mark.parametrize("n_rows", [1, 40])
+def test_scores_of_a_run_of_rows_are_those_of_scattered_ones(n_rows: int) -> None:
+    random = np.random.default_rng(2)
+    table, places, coef = random.normal(size=(6, 60)), np.array([0, 1, 3, 4, 5]), random.normal(size=(5, 2))
+    run = np.arange(7, 7 + n_rows)
+    scores = _core.term_scores(table, run, places, coef, np.ones(2))
+    scattered = _core.term_scores(table, np.append(run, 0), places, coef, np.ones(2))
+    np.testing.assert_array_equal(scores, scattered[:, :-1])
+
+
 ENTRIES, NUMBERS, NONE = np.ones((2, 3)), np.arange(2), np.arange(0)
 
 
@@ -145,6 +229,16 @@ ENTRIES, NUMBERS, NONE = np.ones((2, 3)), np.arange(2), np.arange(0)
         ("row_offsets", (ENTRIES, np.array([2]), NUMBERS, np.ones(1)), "kept"),
         ("row_offsets", (ENTRIES, NUMBERS, np.array([3]), np.ones(2)), "rows"),
         ("row_offsets", (ENTRIES, NUMBERS, NUMBERS, np.ones(1)), "centre"),
+        ("weighed_offsets", (ENTRIES, np.array([2]), NUMBERS, np.ones(1), None), "kept"),
+        ("weighed_offsets", (ENTRIES, NUMBERS, np.array([3]), np.ones(2), None), "rows"),
+        ("weighed_offsets", (ENTRIES, NUMBERS, NUMBERS, np.ones(1), None), "centre"),
+        ("weighed_offsets", (ENTRIES, NUMBERS, NUMBERS, np.ones(2), np.ones(3)), "weights"),
+        ("ridge_slopes", (np.ones((2, 3)), 1, 0.0), "products"),
+        ("ridge_slopes", (np.eye(2), 3, 0.0), "n_terms"),
+        ("divided", (NUMBERS, np.ones(3), 0.0), "projection"),
+        ("standard_terms", (np.ones((2, 1)), np.array([1]), np.ones(1), np.ones(2), 0), "columns"),
+        ("standard_terms", (np.ones((2, 1)), np.array([0]), np.ones(2), np.ones(2), 0), "category"),
+        ("standard_terms", (np.ones((2, 1)), np.array([0]), np.ones(1), np.ones(3), 0), "weights"),
         ("term_scores", (ENTRIES, np.array([-1]), NONE, np.ones((0, 1)), np.ones(1)), "rows"),
         ("term_scores", (ENTRIES, NUMBERS, np.array([2]), np.ones((1, 1)), np.ones(1)), "places"),
         ("term_scores", (ENTRIES, NUMBERS, NUMBERS, np.ones((1, 1)), np.ones(1)), "coef"),

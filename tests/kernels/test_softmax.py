@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
 from farthing import _core
@@ -52,6 +53,21 @@ def test_tempered_log_loss(problem, temperature, weighted):
     np.testing.assert_allclose(found, expected @ (weights if weighted else np.ones(len(codes))), rtol=1e-12)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("bounds", [(-3.0, 3.0), (-0.2, 0.1), (1.0, 2.0)])
+def test_the_search_is_that_of_scipy(problem, weighted, bounds):
+    _, scores = problem
+    margins = np.ascontiguousarray(scores.T[:, 1:])
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, size=len(margins)) if weighted else None
+
+    def loss(log_temperature):
+        return _core.tempered_log_loss(margins, weights, np.exp(log_temperature), 1e-12) / 7.0
+
+    expected = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-5}).x
+    found = _core.best_log_temperature(margins, weights, 1e-12, 7.0, *bounds, 1e-5)
+    np.testing.assert_allclose(found, expected, rtol=1e-8)
+
+
 @pytest.mark.parametrize("truth", [0.4, 2.5])
 def test_the_temperature_is_that_of_the_least_loss(truth):
     rng = np.random.default_rng(1)
@@ -84,3 +100,7 @@ def test_wrong_arguments_of_a_tempered_loss_are_refused():
         _core.tempered_log_loss(np.zeros((3, 2)), np.ones(2), 1.0, 1e-12)
     with pytest.raises(ValueError, match="least"):
         _core.tempered_log_loss(np.zeros((3, 2)), None, 1.0, 0.0)
+    with pytest.raises(ValueError, match="bounds"):
+        _core.best_log_temperature(np.zeros((3, 2)), None, 1e-12, 1.0, 1.0, 0.0, 1e-5)
+    with pytest.raises(ValueError, match="weights"):
+        _core.best_log_temperature(np.zeros((3, 2)), np.ones(2), 1e-12, 1.0, 0.0, 1.0, 1e-5)

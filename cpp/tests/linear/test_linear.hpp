@@ -7,10 +7,13 @@
 #include <vector>
 
 #include "common/views.hpp"
+#include "linear/divided_rows.hpp"
 #include "linear/forward_regression.hpp"
 #include "linear/forward_selection.hpp"
 #include "linear/moved_rows.hpp"
+#include "linear/ridge.hpp"
 #include "linear/row_offsets.hpp"
+#include "linear/standardise.hpp"
 #include "linear/term_scores.hpp"
 #include "tests/check.hpp"
 #include "tests/random_data.hpp"
@@ -122,7 +125,57 @@ inline void offsets_are_less_a_centre() {
     CHECK(offsets == (std::vector<double>{5, 3, -7, -9}));
 }
 
+inline void weighed_offsets_sum_to_moments() {
+    const std::vector<double> table{1, 2, 3, 4, 5, 6};
+    const std::vector<index_t> kept{1, 0};
+    const std::vector<index_t> rows{2, 0};
+    const std::vector<double> centre{1, 10};
+    const std::vector<double> weights{2, -1};
+    std::vector<double> offsets(6);
+    std::vector<double> weighed(6);
+    weighed_offsets({table.data(), 2, 3, 3, 1}, view(kept), view(rows), view(centre), view(weights), offsets.data(),
+                    weighed.data());
+    CHECK(offsets == (std::vector<double>{5, 3, -7, -9, 1, 1}));
+    CHECK(weighed == (std::vector<double>{10, -3, -14, 9, 2, -1}));
+}
+
+inline void ridge_slopes_solve_a_system() {
+    const std::vector<double> products{3, 2, 8, 2, 3, 7, 8, 7, 30};  // two terms and an output
+    std::vector<double> slopes(2);
+    CHECK(ridge_slopes(products.data(), 2, 1, 1, slopes.data()));
+    CHECK(std::fabs(slopes[0] - 1.5) < 1e-12 && std::fabs(slopes[1] - 1) < 1e-12);
+    CHECK(!ridge_slopes(products.data(), 2, 1, -3, slopes.data()));
+}
+
+inline void items_are_divided_by_a_threshold() {
+    const std::vector<index_t> items{5, 6, 7, 8};
+    const std::vector<double> projection{1, 3, 2, 2};
+    std::vector<index_t> lower(4);
+    std::vector<index_t> upper(4);
+    CHECK(divide(items.data(), view(projection), 2.0, lower.data(), upper.data()) == 3);
+    CHECK(lower[0] == 5 && lower[1] == 7 && lower[2] == 8 && upper[0] == 6);
+}
+
+inline void terms_are_standardised() {
+    const std::vector<double> values{1, 0, 3, 1, std::nan(""), 2};  // (3, 2): a number and a category
+    const std::vector<index_t> columns{0, 1};
+    const std::vector<double> category{std::nan(""), 1};
+    const std::vector<double> weights{1, 1, 2};
+    std::vector<double> mean(2);
+    std::vector<double> scale(2);
+    std::vector<double> terms(6);
+    standardise_terms<double>({values.data(), 3, 2, 2, 1}, view(columns), view(category), view(weights), mean.data(),
+                              scale.data(), terms.data());
+    CHECK(mean == (std::vector<double>{2, 0.25}));
+    CHECK(scale[0] == 1 && std::fabs(scale[1] - std::sqrt(3.0) / 4) < 1e-15);
+    CHECK(terms[0] == -1 && terms[1] == 1 && terms[2] == 0 && terms[4] == 0.75 / scale[1]);
+}
+
 inline void test_linear() {
+    RUN(weighed_offsets_sum_to_moments);
+    RUN(ridge_slopes_solve_a_system);
+    RUN(items_are_divided_by_a_threshold);
+    RUN(terms_are_standardised);
     RUN(a_gain_is_what_a_purchase_explains);
     RUN(terms_of_one_column_are_taken_together);
     RUN(the_largest_gain_per_price_is_bought_first);

@@ -63,6 +63,8 @@ def amount(value: object, what: str) -> float:
     ...
     farthing.errors.CostError: the cost of 'chol' is negative (-7); a cost is zero or more
     """
+    if type(value) is float and 0.0 < value < math.inf:
+        return value  # as almost always: a text for the error takes longer than all else
     if value is None or type(value).__name__ in _MISSING_TYPES:
         raise CostError(f"{what} is missing; give it a number, 0 if it is free")
     shown = brief(value)

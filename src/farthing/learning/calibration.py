@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
-from farthing._core import tempered_log_loss
+from farthing._core import best_log_temperature
 from farthing.base.links import normalise
 
 # Offsets that move by less than this are found; they take some ten steps.
@@ -17,6 +15,9 @@ _CLOSE: Final = 1e-9
 _MOST_STEPS: Final = 100
 # Probabilities below this are raised to it before their logarithm is taken.
 _MIN_PROBABILITY: Final = 1e-12
+# Logarithms of temperatures lie between this and its negative, and are found to this close.
+_WIDEST: Final = 3.0
+_FOUND: Final = 1e-5
 
 
 def temper(probabilities: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
@@ -77,13 +78,10 @@ def temperature_of(
     counted = None if weights is None or (weights == 1).all() else np.ascontiguousarray(weights)
     total = len(codes) if counted is None else float(counted.sum())
 
-    # The search is over log T, where the loss is close to symmetric around its minimum.
-    def loss(log_temperature: float) -> float:
-        return tempered_log_loss(margins, counted, math.exp(log_temperature), _MIN_PROBABILITY) / total
-
-    # Bounded, since without a single error on the held-out rows the best temperature would be 0.
-    found = minimize_scalar(loss, bounds=(-3.0, 3.0), method="bounded")
-    return float(np.exp(found.x))
+    # The search is over log T, where the loss is close to symmetric around its minimum. It is bounded, since
+    # without a single error on the held-out rows the best temperature would be 0.
+    found = best_log_temperature(margins, counted, _MIN_PROBABILITY, total, -_WIDEST, _WIDEST, _FOUND)
+    return float(np.exp(found))
 
 
 def share_offsets(

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing._core import standard_terms
 from farthing.learning.linear_scores import LinearScores
 from farthing.table import Schema
 from farthing.typing import Floats
-
-# Rows that are transposed at a time.
-_BLOCK: Final = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,38 +92,8 @@ def standardised(
     (array([2.]), array([1.]), array([-1.,  1.,  0.]))
     """
     raw = _unscaled(schema, n_outputs)
-    mean, scale = np.zeros(raw.n_terms), np.ones(raw.n_terms)
-    entries = np.empty((raw.n_terms + n_outputs, len(values)))
-    by_column = entries
-    if np.isnan(raw.category).all():
-        # Each column becomes one term, in its place. Copied by blocks of rows that stay in the cache.
-        for begin in range(0, len(values), _BLOCK):
-            entries[: raw.n_terms, begin : begin + _BLOCK] = values[begin : begin + _BLOCK].T
-    else:
-        by_column = np.asarray(values.T, dtype=np.float64, order="C")
-    total = shares.sum()
-    for number, column in enumerate(raw.columns.tolist()):
-        term, seen = raw.unscaled(number, by_column[column]), np.isfinite(by_column[column])
-        if seen.all():
-            mean[number], scale[number] = _standardise(term, shares, total, entries[number])
-        else:
-            found, known = term[seen], shares[seen]
-            if len(found):
-                mean[number], scale[number] = _standardise(found, known, known.sum(), found)
-            entries[number] = 0.0
-            entries[number, seen] = found
+    mean, scale, entries = standard_terms(values, raw.columns, raw.category, shares, n_outputs)
     return replace(raw, mean=mean, scale=scale), entries
-
-
-def _standardise(term: Floats, weights: Floats, total: float, out: Floats) -> tuple[float, float]:
-    """Standardise the values of a term, and return their mean and scale."""
-    mean = float((term * weights).sum() / total)
-    apart = term - mean
-    spread = float(np.sqrt((apart**2 * weights).sum() / total))
-    # The spread of a constant column is rounding error; dividing by it would amplify noise.
-    scale = spread if spread > 1e-12 * max(1.0, abs(mean)) else 1.0
-    np.divide(apart, scale, out=out)
-    return mean, scale
 
 
 def _unscaled(schema: Schema, n_outputs: int) -> LinearScores:

@@ -7,9 +7,8 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dposv
 
-from farthing._core import row_offsets
+from farthing._core import ridge_slopes, row_offsets, weighed_offsets
 from farthing.typing import Floats
 
 # Rows that are multiplied at a time.
@@ -72,19 +71,17 @@ class Moments:
         """
         kept = np.arange(len(entries)) if kept is None else kept
         numbers = np.arange(entries.shape[1]) if numbers is None else numbers
-        total = float(len(numbers)) if weights is None else float(weights.sum())
         # About a mean of some rows, which is close to that of all: more exact than sums far from zero.
         centre = row_offsets(entries, kept, numbers[:_SAMPLE], np.zeros(len(kept))).mean(axis=1)
-        sums, products = np.zeros(len(kept)), np.zeros((len(kept), len(kept)))
+        sums = np.zeros((len(kept) + 1, len(kept) + 1))
         # Block by block, since a table does not stay in the cache.
         for begin in range(0, len(numbers), _BLOCK):
             some = slice(begin, begin + _BLOCK)
-            offsets = row_offsets(entries, kept, numbers[some], centre)
+            of_some = None if weights is None else weights[some]
             # A product of one and the same array with itself takes half the time.
-            weighed = offsets if weights is None else offsets * weights[some]
-            sums += weighed.sum(axis=1)
-            products += weighed @ offsets.T
-        return cls._about(total, centre, products, sums, n_terms)
+            offsets, weighed = weighed_offsets(entries, kept, numbers[some], centre, of_some)
+            sums += weighed @ offsets.T
+        return cls._about(float(sums[-1, -1]), centre, sums[:-1, :-1], sums[-1, :-1], n_terms)
 
     @property
     def terms(self) -> Floats:
@@ -108,8 +105,8 @@ class Moments:
 
     def part(self, places: NDArray[np.int64]) -> Moments:
         """Return the moments of some of the terms and of all outputs."""
-        kept = np.append(places, np.arange(self.n_terms, len(self.means)))
-        products = self.products[kept[:, np.newaxis], kept]
+        kept = np.concatenate([places, np.arange(self.n_terms, len(self.means))])
+        products = self.products.take(kept, axis=0).take(kept, axis=1)
         return Moments(self.weight, self.means[kept], products, len(places))
 
     def changed(
@@ -133,10 +130,12 @@ class Moments:
         True
         """
         # About the old means, where the rows that stay have sums of zero.
-        offsets = row_offsets(entries, kept, numbers, self.means)
-        products = self.products + (offsets * weights) @ offsets.T
-        weight = self.weight + float(weights.sum())
-        return Moments._about(weight, self.means, products, offsets @ weights, self.n_terms)
+        offsets, weighed = weighed_offsets(entries, kept, numbers, self.means, weights)
+        sums = weighed @ offsets.T
+        products = self.products + sums[:-1, :-1]
+        return Moments._about(
+            self.weight + float(sums[-1, -1]), self.means, products, sums[-1, :-1], self.n_terms
+        )
 
     def without(self, part: Moments) -> Moments:
         """Return the moments of the other rows, given those of some of them; as exact as in `changed`.
@@ -157,7 +156,7 @@ class Moments:
     def _about(cls, weight: float, centre: Floats, products: Floats, sums: Floats, n_terms: int) -> Moments:
         """Return moments from products and sums about a centre that need not be the mean."""
         shift = sums / weight
-        return cls(weight, centre + shift, products - np.outer(sums, shift), n_terms)
+        return cls(weight, centre + shift, products - sums[:, np.newaxis] * shift, n_terms)
 
     def ridge(self, penalty: float) -> Floats:
         """Return the slopes of least squares with a penalty, by a Cholesky factorisation.
@@ -171,15 +170,10 @@ class Moments:
         -------
         ndarray of float64, shape (n_terms, n_outputs)
         """
-        if not self.n_terms:
-            return np.asarray(self.along)
-        system = self.terms.copy()
-        system.flat[:: self.n_terms + 1] += penalty
-        # Without the checks of scipy.linalg.solve, which take longer than small systems.
-        _, slopes, info = dposv(system, self.along)
-        if info:
+        slopes = ridge_slopes(self.products, self.n_terms, penalty)
+        if slopes is None:
             raise np.linalg.LinAlgError("the products of the terms and the penalty are not positive definite")
-        return np.asarray(slopes)
+        return slopes
 
     def intercept(self, slopes: Floats) -> Floats:
         """Return the intercepts of least squares with given slopes, shape (n_outputs,)."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing._core import divided
 from farthing.learning.linear_design import standardised
 from farthing.learning.linear_scores import LinearScores
 from farthing.learning.moments import Moments
@@ -40,6 +42,14 @@ class NodeRows:
         if shares is not None:
             weights = shares if weights is None else weights * shares
         return NodeRows(self.numbers[kept], weights)
+
+    def divided(self, projection: Floats, threshold: float) -> tuple[NodeRows, NodeRows]:
+        """Return the rows whose projection is at most a threshold, and the others."""
+        lower, upper = divided(self.numbers, projection, threshold)
+        if self.weights is None:
+            return NodeRows(lower, None), NodeRows(upper, None)
+        low, up = divided(self.weights, projection, threshold)
+        return NodeRows(lower, low), NodeRows(upper, up)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +103,11 @@ class Design:
         """Number of terms."""
         return self.zeros.n_terms
 
+    @cached_property
+    def one_each(self) -> bool:
+        """Whether each column has one term, in its place."""
+        return np.array_equal(self.zeros.columns, np.arange(self.zeros.n_features))
+
     @property
     def n_outputs(self) -> int:
         """Number of targets."""
@@ -100,13 +115,15 @@ class Design:
 
     def places(self, columns: list[int]) -> NDArray[np.int64]:
         """Return the terms of some columns, ascending."""
+        if self.one_each:
+            return np.array(sorted(columns), dtype=np.int64)
         read = np.zeros(self.zeros.n_features, dtype=np.bool_)
         read[columns] = True
         return np.flatnonzero(read[self.zeros.columns])
 
     def kept(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the entries of some terms and of all targets."""
-        return np.append(places, np.arange(self.n_terms, len(self.entries)))
+        return np.concatenate([places, np.arange(self.n_terms, len(self.entries))])
 
     def moments(self, rows: NodeRows, places: NDArray[np.int64] | None = None) -> Moments:
         """Return the moments of some terms, or of all, and of all targets, over the rows of a node."""

@@ -101,7 +101,15 @@ class GrowthProblem:
         places, divides = self.design.places(columns), _level(place) < self.depth
         moments = known.part(places) if isinstance(known, Moments) else self._moments(rows, places, known)
         return fit_node(
-            self.design, rows, columns, places, moments, ridge=self.ridge, divides=divides, unit=self.unit
+            self.design,
+            rows,
+            columns,
+            places,
+            moments,
+            ridge=self.ridge,
+            stable=self.carries,
+            divides=divides,
+            unit=self.unit,
         )
 
     def _moments(self, rows: NodeRows, places: NDArray[np.int64], known: Node | None) -> Moments:
@@ -222,8 +230,11 @@ def grow_tree(problem: GrowthProblem, lists: dict[int, ColumnList], share: float
 
 def _columns(problem: GrowthProblem, lists: dict[int, ColumnList], place: int, share: float) -> list[int]:
     """Return the beginning of a node's list, at the first budget that affords any of it."""
-    beginnings = (lists[place].beginning(budget) for budget in problem.budgets(place, share))
-    return next((columns for columns in beginnings if columns), [])
+    for budget in problem.budgets(place, share):
+        columns = lists[place].beginning(budget)
+        if columns:
+            return columns
+    return []
 
 
 def _level(place: int) -> int:

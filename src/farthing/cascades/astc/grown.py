@@ -23,8 +23,10 @@ def as_score_tree(design: Design, nodes: Nodes) -> ScoreTree:
         if node.division is not None:
             direction[number[place]] = node.division.direction
             threshold[number[place]] = node.division.threshold or 0.0
-        used = node.used(design) | set(bought.get(place // 2, ()))
-        bought[place] = [column for column in node.columns if column in used]
+        bought[place] = node.columns
+        if not node.coef.all():
+            used = node.used(design) | set(bought.get(place // 2, ()))
+            bought[place] = [column for column in node.columns if column in used]
     return ScoreTree(
         terms=design.zeros,
         coef=coef,

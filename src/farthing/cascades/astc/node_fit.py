@@ -104,6 +104,7 @@ def fit_node(
     moments: Moments,
     *,
     ridge: float = 0.0,
+    stable: bool = False,
     divides: bool = True,
     unit: float | None = None,
 ) -> Node:
@@ -123,6 +124,9 @@ def fit_node(
         Of these terms and the targets, over the rows.
     ridge : float
         Weight of the squared coefficients against the sum of squared errors; the intercept is free.
+    stable : bool
+        Whether the penalty is known to be large enough for normal equations, as it is if it suits more rows
+        and terms.
     divides : bool
         Whether the node may have children.
     unit : float or None
@@ -134,10 +138,10 @@ def fit_node(
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> design = Design.of(X, Schema.learn(X), 2 * X, np.ones(4))
     >>> node = fit_node(design, design.every, [0], np.array([0]), design.moments(design.every))
-    >>> round(node.division.threshold, 9), node.division.parts[1].numbers
-    (3.0, array([2, 3]))
+    >>> round(node.division.threshold, 9), node.division.parts[1].numbers.tolist()
+    (3.0, [2, 3])
     """
-    if is_stable(moments, ridge):
+    if stable or is_stable(moments, ridge):
         slopes = moments.ridge(ridge)
     else:
         slopes = _least_squares(design, rows, places, moments, ridge)
@@ -162,7 +166,10 @@ def _least_squares(
 def _without_rounding(coef: Floats, varies: NDArray[np.bool_]) -> Floats:
     """Return the coefficients without those that are zero but for rounding; terms have a scale of 1."""
     sizes = np.abs(coef)
-    return np.where((sizes > 1e-10 * sizes.max(initial=0.0)) & varies, coef, 0.0)
+    least = 1e-10 * sizes.max(initial=0.0)
+    if sizes.min(initial=np.inf) > least and varies.all():
+        return coef
+    return np.where((sizes > least) & varies, coef, 0.0)
 
 
 def _divided(design: Design, node: Node, unit: float | None) -> Division:
@@ -176,8 +183,7 @@ def _divided(design: Design, node: Node, unit: float | None) -> Division:
     if threshold is None:
         return Division(direction, None, ())
     if unit is None:
-        up = projection > threshold
-        return Division(direction, threshold, (rows.take(np.flatnonzero(~up)), rows.take(np.flatnonzero(up))))
+        return Division(direction, threshold, rows.divided(projection, threshold))
     chances = expit((projection - threshold) / unit)
     return Division(direction, threshold, (_sent(rows, 1 - chances), _sent(rows, chances)))
 

@@ -122,7 +122,7 @@ class OptimalTreeClassifier(PricedErrorsMixin):
         times all features cost as much as an error.
     node_penalty : float
         What a test must save over all training rows that reach it beyond its price, in mean prices of an
-        error; 0 is the plain optimum.
+        error. 0 is the plain optimum, which fits few rows too closely.
     max_values : int
         Most values of a numeric column that are told apart, 2 to 255; columns with more are cut into
         intervals of equal weight. The tree is optimal for these.
@@ -194,7 +194,7 @@ class OptimalTreeClassifier(PricedErrorsMixin):
         max_depth: int = 3,
         error_costs: Any = None,
         tradeoff: float | None = None,
-        node_penalty: float = 0.0,
+        node_penalty: float = 2.0,
         max_values: int = 16,
         max_levels: int = 4,
         time_limit: float | None = None,

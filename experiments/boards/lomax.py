@@ -191,11 +191,21 @@ def _difference_errors(costs: NDArray[np.float64], methods: Sequence[str]) -> ND
     trees = costs[:, :, [methods.index(name) for name in RIVALS[:2]]]
     better = trees.mean(axis=1).argmin(axis=1)
     rival = np.take_along_axis(trees, better[:, np.newaxis, np.newaxis], axis=2)[:, :, 0]
-    difference = costs[:, :, methods.index(DOOR)] - rival
-    n_splits = costs.shape[1]
+    return standard_errors(costs[:, :, methods.index(DOOR)] - rival)
+
+
+def standard_errors(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the standard error of the mean of each row, NaN for a single value, shape (n_cells,).
+
+    Examples
+    --------
+    >>> standard_errors(np.array([[1.0, 3.0]]))
+    array([1.])
+    """
+    n_splits = values.shape[1]
     if n_splits < 2:
-        return np.full(len(costs), np.nan)
-    return np.asarray(difference.std(axis=1, ddof=1) / np.sqrt(n_splits))
+        return np.full(len(values), np.nan)
+    return np.asarray(values.std(axis=1, ddof=1) / np.sqrt(n_splits))
 
 
 HEAD = """# Tests and errors in one currency: the tables of Lomax and Vadera

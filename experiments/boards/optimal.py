@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.boards.lomax import Cell, Method, lowest, ours, run
+from experiments.boards.lomax import Cell, Method, lowest, ours, run, standard_errors
 from experiments.lib.first_lines import listed
 from experiments.lib.pages import RESULTS, command, markdown, options, parse, write_page
 from experiments.lib.priced_rivals import Answer, constant, optimal_tree
@@ -94,7 +94,8 @@ def page(
     """Return the page."""
     costs = figures["cost"]
     means, door = costs.mean(axis=1), door_costs(cells)
-    errors = difference_errors(costs, methods)
+    pair = [methods.index(names[DEPTHS[0]]) for names in (OURS, STREED)]
+    errors = standard_errors(costs[:, :, pair[0]] - costs[:, :, pair[1]])
     rows = []
     for place, (table, level) in enumerate(cells):
         best = np.nanmin([*means[place], door[place]])
@@ -120,16 +121,6 @@ def page(
             markdown(["method", "share"], summary),
         ]
     )
-
-
-def difference_errors(costs: NDArray[np.float64], methods: Sequence[str]) -> NDArray[np.float64]:
-    """Return the standard error of the difference to STreeD at the first depth, shape (n_cells,)."""
-    pair = [methods.index(names[DEPTHS[0]]) for names in (OURS, STREED)]
-    difference = costs[:, :, pair[0]] - costs[:, :, pair[1]]
-    n_splits = costs.shape[1]
-    if n_splits < 2:
-        return np.full(len(costs), np.nan)
-    return np.asarray(difference.std(axis=1, ddof=1) / np.sqrt(n_splits))
 
 
 HEAD = """# Optimal trees on the tables of Lomax and Vadera

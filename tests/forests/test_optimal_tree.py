@@ -15,6 +15,9 @@ from farthing.costs import CostSheet, Group
 from farthing.errors import UnseenCategoryWarning
 from farthing.forests import OptimalTreeClassifier
 
+# The plain optimum.
+PLAIN = {"node_penalty": 0.0}
+
 
 def divisions(values, categorical, max_levels):
     """Return the sets of values that a test of a column may send left; None is missing."""
@@ -179,7 +182,7 @@ def test_no_tree_costs_less(table, depth, tradeoff, budget, node_penalty, max_le
 def test_every_breakpoint_of_the_trade_off_is_found(table, depth):
     columns, categorical, frame, y, weights, sheet, errors = table
     model = OptimalTreeClassifier(
-        sheet, budget_kind="mean", max_depth=depth, error_costs=errors, tradeoff=0.0
+        sheet, budget_kind="mean", max_depth=depth, error_costs=errors, tradeoff=0.0, **PLAIN
     )
     model.fit(frame, y, weights)
     labels = (errors[y] * weights[:, np.newaxis]).tolist()
@@ -235,7 +238,9 @@ def test_any_number_of_threads_gives_the_same_tree(depth):
     X = np.round(X)  # many ties
     sheet = CostSheet(np.array([1.0, 1.0, 2.0, 1.0, 1.0, 2.0]), groups={"g": Group(1.0, ["x0", "x3"])})
     fits = [
-        OptimalTreeClassifier(sheet, max_depth=depth, max_values=6, error_costs=30.0, n_jobs=n_jobs).fit(X, y)
+        OptimalTreeClassifier(
+            sheet, max_depth=depth, max_values=6, error_costs=30.0, n_jobs=n_jobs, **PLAIN
+        ).fit(X, y)
         for n_jobs in (1, 2, 4, 1)
     ]
     assert all(fit.forest_ == fits[0].forest_ for fit in fits)
@@ -256,7 +261,7 @@ def test_a_deeper_tree_costs_no_more_and_unseen_rows_keep_the_hard_budget():
 
 def test_a_time_limit_returns_a_tree_and_a_bound_below_the_optimum():
     X, y = xor_table(300, 8)
-    settings_ = {"max_depth": 3, "max_values": 10, "tradeoff": 0.001}
+    settings_ = {"max_depth": 3, "max_values": 10, "tradeoff": 0.001, **PLAIN}
     best = OptimalTreeClassifier(**settings_).fit(X, y)
     hurried = OptimalTreeClassifier(**settings_, time_limit=0.0).fit(X, y)
     assert hurried.optimality_gap_ > 0
@@ -273,7 +278,7 @@ def test_the_least_price_of_rows_of_their_own_is_minimised():
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 2, size=(60, 3)).astype(float), rng.integers(0, 2, 60)
     prices = np.where(np.eye(2, dtype=bool)[y], 0.0, rng.choice([0.1, 5.0], size=(60, 1)))
-    model = OptimalTreeClassifier([0.1, 0.2, 0.3], max_depth=2).fit(X, y, row_error_costs=prices)
+    model = OptimalTreeClassifier([0.1, 0.2, 0.3], max_depth=2, **PLAIN).fit(X, y, row_error_costs=prices)
     every = EveryTree(
         [column.astype(int).tolist() for column in X.T],
         [False] * 3,
@@ -291,7 +296,7 @@ def test_more_categories_than_bins_go_to_the_side_of_their_rows():
     codes = np.concatenate([np.arange(300), rng.integers(0, 300, 600)])
     y = (codes == 7).astype(int)
     frame = pd.DataFrame({"x": pd.Categorical(names[codes], categories=names)})
-    model = OptimalTreeClassifier(tradeoff=0.0, max_depth=1, error_costs=1.0).fit(frame, y)
+    model = OptimalTreeClassifier(tradeoff=0.0, max_depth=1, error_costs=1.0, **PLAIN).fit(frame, y)
     assert (model.predict(frame) == y).all()
     # A category that no row of the node has stays, as a missing value does.
     with pytest.warns(UnseenCategoryWarning):

@@ -16,6 +16,7 @@ from farthing.forests.diagnostic_policy.coded_rows import CodedRows
 from farthing.forests.diagnostic_policy.column_values import ColumnValues
 from farthing.forests.diagnostic_policy.policy_search import PolicySearch
 from farthing.forests.diagnostic_policy.policy_tree import PolicyTree
+from farthing.learning.price_of_money import price_of_money
 
 # Bins that intervals are joined from: those that other methods have by default, made once for a table.
 _BINS: Final = 255
@@ -157,20 +158,10 @@ class DiagnosticPolicyClassifier(PricedErrorsMixin):
         search = PolicySearch(
             CodedRows(values.codes, values.n_values, rows.target, rows.weights, errors.rows, errors.table),
             rows.costs,
-            self._price_of_money(rows),
+            price_of_money(self.tradeoff, rows, _ERRORS_PER_ALL),
             int(self.max_depth),
             float(self.shrinkage),
             int(self.max_features),
             float(self.node_penalty),
         )
         return ClassCountModel(**rows.header(), forest=PolicyTree(search, values).forest())
-
-    def _price_of_money(self, rows: TrainingSet) -> float:
-        """Return the trade-off, in units of error price per unit of price."""
-        if self.tradeoff is not None:
-            return float(self.tradeoff)
-        if rows.errors is not None:
-            return 1.0
-        whole = rows.costs.total(rows.costs.features)
-        # If all features are free, any divisor will do: every price is zero.
-        return float(per_price(_ERRORS_PER_ALL, whole if whole > 0 else 1.0))

@@ -16,11 +16,12 @@ from farthing.base import BudgetKind, PricedErrorsMixin, SweepContext, TrainingS
 from farthing.base.inputs import check_cap
 from farthing.base.parameters import ANY_OR_NONE, NON_NEGATIVE, between, one_of
 from farthing.base.priced_errors import ERROR_COSTS
-from farthing.costs import CostsLike, per_price, spending_limit
+from farthing.costs import CostsLike, spending_limit
 from farthing.deadline import check_deadline, deadline_end
 from farthing.forests.budget_rf.tree import ClassCountModel
 from farthing.forests.optimal_tree.trade_offs import lower_hull
 from farthing.forests.optimal_tree.tree_problem import MOST_LEVELS, OptimalTree, TreeProblem
+from farthing.learning.price_of_money import price_of_money
 from farthing.trees import Forest
 
 # What all features together are worth by default, in errors.
@@ -121,7 +122,7 @@ class OptimalTreeClassifier(PricedErrorsMixin):
         times all features cost as much as an error.
     node_penalty : float
         What a test must save over all training rows that reach it beyond its price, in mean prices of an
-        error; 0 is the plain optimum.
+        error. 0 is the plain optimum, which fits few rows too closely.
     max_values : int
         Most values of a numeric column that are told apart, 2 to 255; columns with more are cut into
         intervals of equal weight. The tree is optimal for these.
@@ -193,7 +194,7 @@ class OptimalTreeClassifier(PricedErrorsMixin):
         max_depth: int = 3,
         error_costs: Any = None,
         tradeoff: float | None = None,
-        node_penalty: float = 0.0,
+        node_penalty: float = 2.0,
         max_values: int = 16,
         max_levels: int = 4,
         time_limit: float | None = None,
@@ -251,7 +252,7 @@ class OptimalTreeClassifier(PricedErrorsMixin):
             max_levels=int(self.max_levels),
             node_penalty=float(self.node_penalty) * _mean_error_price(rows),
         )
-        tradeoff = self._price_of_money(rows)
+        tradeoff = price_of_money(self.tradeoff, rows, _ERRORS_PER_ALL)
         if self.budget_kind == "mean":
             trees = lower_hull(problem, tradeoff, end)
         else:
@@ -272,16 +273,6 @@ class OptimalTreeClassifier(PricedErrorsMixin):
         """Return when the search must end, in seconds of ``time.monotonic``."""
         seconds = math.inf if self.time_limit is None else float(self.time_limit)
         return time.monotonic() + min(seconds, deadline_end() - time.time())
-
-    def _price_of_money(self, rows: TrainingSet) -> float:
-        """Return the trade-off, in units of error price per unit of price."""
-        if self.tradeoff is not None:
-            return float(self.tradeoff)
-        if rows.errors is not None:
-            return 1.0
-        whole = rows.costs.total(rows.costs.features)
-        # If all features are free, any divisor will do: every price is zero.
-        return float(per_price(_ERRORS_PER_ALL, whole if whole > 0 else 1.0))
 
 
 def _mean_error_price(rows: TrainingSet) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -14,6 +15,8 @@ from farthing.typing import Floats
 
 # Rows that are transposed at a time.
 _BLOCK: Final = 512
+# Values whose squares add up without overflow.
+_LARGEST_SQUARED: Final = 1e150
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +123,12 @@ def standardised(
 
 def _standardise(term: Floats, weights: Floats, total: float, out: Floats) -> tuple[float, float]:
     """Standardise the values of a term, and return their mean and scale."""
+    largest = float(np.abs(term).max(initial=0.0))
+    if largest > _LARGEST_SQUARED:
+        # Squares would overflow. Divided by a power of two first, which changes no bit of the result.
+        power = math.frexp(largest)[1]
+        mean, scale = _standardise(np.ldexp(term, -power), weights, total, out)
+        return math.ldexp(mean, power), math.ldexp(scale, power)
     mean = float((term * weights).sum() / total)
     apart = term - mean
     spread = float(np.sqrt((apart**2 * weights).sum() / total))

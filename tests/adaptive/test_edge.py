@@ -473,3 +473,15 @@ def test_a_file_that_does_not_fit_together_is_refused(tmp_path, edge_model, chan
     store.write(tmp_path / "odd", kind, state)
     with pytest.raises(FileError):
         farthing.load(tmp_path / "odd")
+
+
+@pytest.mark.parametrize("value", [1e308, -1e308, np.inf])
+@pytest.mark.parametrize("method", [EdgeClassifier, EdgeRegressor])
+def test_huge_and_infinite_values(method, value):
+    """The largest floats are numbers like others; an infinite one is missing."""
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    y = (X[:, 0] + X[:, 2] > 0).astype(int)
+    X[3, 1] = value
+    model = method(devices={"wrist": ["x0", "x1"], "ankle": ["x2", "x3"]}).fit(X, y)
+    outputs = model.predict_proba(X) if method is EdgeClassifier else model.predict(X)
+    assert np.isfinite(outputs).all()

@@ -96,3 +96,19 @@ def test_more_methods_than_colours_are_told_apart():
         for dots in axes.collections
     }
     assert len(looks) == 14
+
+
+@pytest.mark.parametrize(
+    ("name", "score", "error", "expected"),
+    [
+        ("accuracy", 0.99, 0.02, (0.9508, 1.0)),
+        ("accuracy, classes weighted", 0.01, 0.02, (0.0, 0.0492)),
+        ("r2", 0.99, 0.02, (0.9508, 1.0)),
+        ("neg_mean_squared_error", -0.01, 0.02, (-0.0492, 0.0)),
+        ("profit", 0.99, 0.02, (0.9508, 1.0292)),
+    ],
+)
+def test_an_interval_stays_within_what_a_score_can_be(name, score, error, expected):
+    found = Frontier((Point("Tree", {}, 1.0, 1.0, score, error),), full_cost=2.0, score_name=name)
+    frame = found.to_frame()
+    assert (frame["low"][0], frame["high"][0]) == pytest.approx(expected)

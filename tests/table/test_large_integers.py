@@ -18,9 +18,9 @@ LARGE = np.array([2**53, 2**53 + 1, -(2**53) - 1, 5] * 5)
 @pytest.mark.parametrize(
     ("table", "name"),
     [
-        (np.column_stack([np.arange(20), LARGE]), "x1"),
-        (pd.DataFrame({"age": np.arange(20.0), "id": LARGE}), "'id'"),
-        (pd.DataFrame({"age": np.arange(20.0), "id": LARGE.astype(np.uint64)}), "'id'"),
+        (np.column_stack([np.arange(20) % 7, LARGE]), "x1"),
+        (pd.DataFrame({"age": np.arange(20) % 7, "id": LARGE}), "'id'"),
+        (pd.DataFrame({"age": np.arange(20) % 7, "id": LARGE.astype(np.uint64)}), "'id'"),
     ],
 )
 def test_they_are_warned_of(table: Any, name: str) -> None:

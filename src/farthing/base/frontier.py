@@ -264,11 +264,11 @@ class Frontier:
 
         columns = ["method", "params", "spend", "max_spend", "score", "low", "high", "efficient"]
         best = {id(point) for point in self.pareto()}  # by identity: two points may be equal
+        words = ScoreWords.of(self.score_name)
         rows = [
             {
                 **{name: getattr(point, name) for name in columns[:5]},
-                "low": point.interval[0],
-                "high": point.interval[1],
+                **dict(zip(("low", "high"), words.clip(*point.interval), strict=True)),
                 "efficient": id(point) in best,
             }
             for point in self.points

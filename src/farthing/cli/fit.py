@@ -127,7 +127,7 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
         "full_cost": model.frontier_.full_cost,
         "unit": model.frontier_.unit,
         "score_name": model.frontier_.score_name,
-        "chosen": point_of(model.chosen_),
+        "chosen": point_of(model.chosen_, model.frontier_.score_name),
         "n_points": len(model.frontier_),
         "failures": [[f.method, f.reason] for f in model.frontier_.failures],
     }

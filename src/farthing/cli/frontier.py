@@ -107,7 +107,7 @@ def frontier(  # noqa: PLR0917 - typer takes the options from here
         "full_cost": found.full_cost,
         "unit": found.unit,
         "score_name": found.score_name,
-        "efficient": [point_of(point) for point in found.pareto()],
+        "efficient": [point_of(point, found.score_name) for point in found.pareto()],
         "n_points": len(found),
         "failures": [[f.method, f.reason] for f in found.failures],
     }

@@ -51,11 +51,13 @@ def clear_errors() -> Iterator[None]:
         raise fail(error) from None
 
 
-def point_of(point: Point | None) -> dict[str, Any] | None:
-    """Return a point as JSON values."""
+def point_of(point: Point | None, score_name: str) -> dict[str, Any] | None:
+    """Return a point as JSON values; the interval of its score is within what the score can be."""
     if point is None:
         return None
-    low, high = point.interval
+    from farthing.base.score_words import ScoreWords  # noqa: PLC0415 - only when there is a point
+
+    low, high = ScoreWords.of(score_name).clip(*point.interval)
     return {
         "method": point.method,
         "params": {name: _finite_or_none(value) for name, value in point.params.items()},

@@ -91,7 +91,11 @@ class Client(_BaseClient):
         super().__init__(model, retries)
         # Proxies and .netrc of the environment are ignored: they would see the values or replace the token.
         self._http = httpx.Client(
-            base_url=url, headers=_headers(token), timeout=timeout, transport=transport, trust_env=False
+            base_url=_address(url),
+            headers=_headers(token),
+            timeout=timeout,
+            transport=transport,
+            trust_env=False,
         )
 
     def models(self) -> list[JsonObject]:
@@ -189,7 +193,11 @@ class AsyncClient(_BaseClient):
     ) -> None:
         super().__init__(model, retries)
         self._http = httpx.AsyncClient(
-            base_url=url, headers=_headers(token), timeout=timeout, transport=transport, trust_env=False
+            base_url=_address(url),
+            headers=_headers(token),
+            timeout=timeout,
+            transport=transport,
+            trust_env=False,
         )
 
     async def models(self) -> list[JsonObject]:
@@ -252,6 +260,13 @@ def _listed(answer: JsonObject) -> list[JsonObject]:
     if not isinstance(found, list):
         raise ServiceError("this is not a Farthing service: it lists no models")
     return found
+
+
+def _address(url: str) -> httpx.URL:
+    try:
+        return httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise ServiceError(f"{url!r} is not the address of a service: {error}") from error
 
 
 def _headers(token: str | None) -> dict[str, str]:

@@ -21,7 +21,6 @@ from farthing.forests import BudgetTreeClassifier
 from farthing.labels import Labels
 from farthing.neighbors import MarginNeighborsClassifier, ValueOfClassifier
 
-
 LABELS = Labels(
     {
         "age": {"title": "Age", "unit": "years", "allowed": (0, 120), "usual": (20, float("inf"))},

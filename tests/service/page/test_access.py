@@ -8,8 +8,6 @@ import pytest
 from tests.service.page.steps import asked, assured, choose, enter, expect, to_the_end
 
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="pip install axe-playwright-python")
-    "axe_playwright_python.sync_playwright", reason="pip install axe-playwright-python"
-).Axe
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 

@@ -28,7 +28,7 @@ bench: $(VENV)/.bench
 
 docs: $(VENV)/.built
 	@# The names of farthing load lazily; pdoc documents those that are loaded.
-	$(BIN)/python -c "from farthing import *; from pdoc.__main__ import cli; cli()" --docformat numpy --output-directory build/docs farthing $(addprefix farthing.,adaptive base boosting cascades checks costs datasets forests frontier neighbors report service walks)
+	$(BIN)/python -c "from farthing import *; from pdoc.__main__ import cli; cli()" --docformat numpy --output-directory build/docs farthing $(addprefix farthing.,adaptive base boosting cascades checks costs datasets forests frontier labels neighbors report service walks)
 
 sanitize:
 	@$(MAKE) --no-print-directory check-compiler

@@ -20,7 +20,17 @@ from farthing.boosting import (
 from farthing.cascades import EarlyExitClassifier, EarlyExitRanker
 from farthing.costs import CostSheet, Group
 from farthing.forests import BudgetTreeClassifier
+from farthing.labels import Labels
 from farthing.neighbors import MarginNeighborsClassifier, ValueOfClassifier
+
+LABELS = Labels(
+    {
+        "age": {"title": "Age", "unit": "years", "allowed": (0, 120), "usual": (20, float("inf"))},
+        "pain": {"question": "What pain?", "categories": {"none": "no pain", "typical": "angina"}},
+    },
+    {"ill": {"name": "heart disease", "colour": "#b3261e"}},
+    "Heart disease",
+)
 
 
 def patients(n_rows: int = 300) -> tuple[pd.DataFrame, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -52,7 +62,7 @@ def saved_models() -> list[bytes]:
     filled = np.nan_to_num(plain)
     stumps = AdaBoostClassifier(n_estimators=6)
     models = [
-        BudgetTreeClassifier(costs=sheet, max_depth=4).fit(X, labels),
+        BudgetTreeClassifier(costs=sheet, max_depth=4).fit(X, labels).with_labels(LABELS),
         BudgetTreeClassifier(costs=sheet, budget=8.0).fit(X, labels == "ill"),
         BudgetTreeClassifier().fit(plain, (risk > 0.5).astype(int)),
         AdaBoostClassifier(costs=sheet, n_estimators=6, max_depth=2, curtail=True).fit(X, labels == "ill"),

@@ -87,6 +87,8 @@ export class App {
     } catch (error) {
       this.fail(error, () => void this.load());
       return;
+    } finally {
+      this.setBusy(false);
     }
     fill($("notices"));
     this.drawHeader();

@@ -130,7 +130,7 @@ def build(kind: str, state: dict[str, object]) -> BudgetedEstimator:
     params, fitted = _section(state, "params"), _section(state, "fitted")
     labels = state.get("labels", _NO_LABELS)
     if set(state) - {"labels"} != {"params", "fitted"}:
-        raise FileError(f"a model holds params, fitted and perhaps labels; got {sorted(state)}")
+        raise FileError(f"a model holds params and fitted, and perhaps labels; got {sorted(state)}")
     if not isinstance(labels, Labels):
         raise FileError(f"the labels of a model must be Labels; got {type(labels).__name__}")
     estimator = unfitted(kind, params)

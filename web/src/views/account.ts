@@ -30,7 +30,7 @@ function receipt(view: View): HTMLElement {
   const lines = sheet.receipt(decision, givenNames(view.made), path.steps.map((step) => step.ask.feature));
   const names: Record<ReceiptLine["kind"], (line: ReceiptLine) => string> = {
     feature: (line) => sheet.title(line.name),
-    shared: (line) => lang.t("shared_by", { name: line.name }),
+    shared: (line) => lang.t("shared_by", { name: sheet.groupTitle(line.name) }),
     call: (line) => lang.t("call", { name: line.name }),
     other: () => lang.t("other"),
   };

@@ -2,7 +2,7 @@
 
 import { fill, h, newId } from "./dom";
 import type { Language } from "./i18n";
-import { parseMessage, parseNumber } from "./numbers";
+import { bothReadings, parseMessage, parseNumber, typedText } from "./numbers";
 import type { Sheet } from "./sheet";
 import type { Bounds, Value } from "./types";
 import { judge } from "./validate";
@@ -105,14 +105,16 @@ export function valueField(sheet: Sheet, lang: Language, name: string, options: 
 
 function textPart(lang: Language, isDevice: boolean, described: string, options: FieldOptions, unit: string): Part {
   const { initial } = options;
-  const shown = Array.isArray(initial) ? initial.join("; ") : initial === undefined || initial === null ? "" : String(initial);
+  let shown = "";
+  if (Array.isArray(initial)) shown = initial.join("; ");
+  else if (typeof initial === "number") shown = typedText(initial, lang.decimal);
   const input = h("input", {
     id: options.id,
     type: "text", // a number field drops a comma on some keyboards: 1,5 would be 15
     inputmode: isDevice ? "text" : "decimal",
     autocomplete: "off",
     enterkeyhint: "go",
-    value: lang.decimal === "," && !isDevice ? shown.replace(".", ",") : shown,
+    value: shown,
     "aria-labelledby": options.labelledBy,
     "aria-describedby": described,
   });
@@ -120,8 +122,7 @@ function textPart(lang: Language, isDevice: boolean, described: string, options:
     const typed = input.value.trim();
     const parsed = isDevice ? parseMessage(typed) : parseNumber(typed, lang.decimal);
     if ("value" in parsed) return { value: parsed.value };
-    const [whole, part] = typed.split(/[.,]/);
-    const both = { small: `${whole}${lang.decimal}${(part ?? "").replace(/0+$/, "") || "0"}`, large: `${whole}${part}` };
+    const both = parsed.fault === "ambiguous" ? bothReadings(typed, lang.decimal) : {};
     return { fault: lang.t(`fault_${parsed.fault}`, { typed, ...both }) };
   };
   const element = h("div", { class: "typed" }, input, unit !== "" && h("span", { class: "unit", "aria-hidden": "true" }, unit));

@@ -22,6 +22,18 @@ export function parseNumber(typed: string, decimal: "." | "," = "."): Parsed {
   return { value };
 }
 
+/** A number as it may be typed, and read in one way only: 1.234 is 1,2340 where the comma is the decimal mark. */
+export function typedText(value: number, decimal: "." | ","): string {
+  const text = String(value).replace(".", decimal);
+  return "fault" in parseNumber(text, decimal) ? `${text}0` : text;
+}
+
+/** The two numbers that an ambiguous text such as 1,500 may mean, each as text that is read in one way only. */
+export function bothReadings(typed: string, decimal: "." | ","): { small: string; large: string } {
+  const text = typed.trim();
+  return { small: typedText(Number(text.replace(",", ".")), decimal), large: text.replace(/[.,]/, "") };
+}
+
 export type ParsedMessage = { value: number[] } | { fault: "empty" | "message" };
 
 /** Read the message of a device: numbers with decimal points, separated by spaces, semicolons or lines, or as a list. */

@@ -40,6 +40,11 @@ export class Sheet {
     return this.groupOf.get(name) ?? null;
   }
 
+  /** The name of a group as words: price lists write exercise_ecg. */
+  groupTitle(name: string): string {
+    return name.replaceAll("_", " ");
+  }
+
   title(name: string): string {
     return this.byName.get(name)?.label?.title || name;
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseMessage, parseNumber } from "../src/numbers";
+import { bothReadings, parseMessage, parseNumber, typedText } from "../src/numbers";
 
 const value = (typed: string, decimal: "." | "," = "."): unknown => {
   const parsed = parseNumber(typed, decimal);
@@ -27,6 +27,20 @@ test("what can be read in two ways is not read", () => {
   assert.equal(value("1,500"), "ambiguous");
   assert.equal(value("-12,345"), "ambiguous");
   assert.equal(value("1.500", ","), "ambiguous");
+});
+
+test("what is written into a field is read back as the same number", () => {
+  for (const decimal of [".", ","] as const) {
+    for (const number of [1.5, 1.234, -12.345, 0.125, 1500, 1e-7, 123456.789, 0]) {
+      assert.equal(value(typedText(number, decimal), decimal), number, `${number} ${decimal}`);
+    }
+  }
+  assert.equal(typedText(1.234, ","), "1,2340");
+});
+
+test("both readings of an ambiguous number can be typed", () => {
+  assert.deepEqual(bothReadings("1,500", "."), { small: "1.5", large: "1500" });
+  assert.deepEqual(bothReadings("1.234", ","), { small: "1,2340", large: "1234" });
 });
 
 test("what is not a number is not one", () => {

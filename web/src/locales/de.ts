@@ -7,7 +7,7 @@ export const de: Catalogue = {
   skip: "Zur Frage springen",
   model: "Modell",
   new: "Neu",
-  menu: "Einstellungen",
+  menu: "Optionen",
   print: "Drucken",
   export: "Als JSON speichern",
   close: "Schließen",

@@ -1,7 +1,7 @@
 // What was paid for, line by line, and the budget.
 
 import { h } from "../dom";
-import { parseNumber } from "../numbers";
+import { parseNumber, typedText } from "../numbers";
 import { lastStep } from "../replay";
 import type { ReceiptLine } from "../sheet";
 import { type View, givenNames, money } from "./view";
@@ -30,7 +30,7 @@ function receipt(view: View): HTMLElement {
   const lines = sheet.receipt(decision, givenNames(view.made), path.steps.map((step) => step.ask.feature));
   const names: Record<ReceiptLine["kind"], (line: ReceiptLine) => string> = {
     feature: (line) => sheet.title(line.name),
-    shared: (line) => lang.t("shared_by", { name: line.name }),
+    shared: (line) => lang.t("shared_by", { name: sheet.groupTitle(line.name) }),
     call: (line) => lang.t("call", { name: line.name }),
     other: () => lang.t("other"),
   };
@@ -53,7 +53,7 @@ function budgetForm(view: View): HTMLElement {
     type: "text",
     inputmode: "decimal",
     autocomplete: "off",
-    value: made.budget === null ? "" : String(made.budget).replace(".", lang.decimal),
+    value: made.budget === null ? "" : typedText(made.budget, lang.decimal),
     placeholder: budget === null ? lang.t("no_limit") : lang.number(budget),
     "aria-describedby": "budget-hint budget-error",
   });

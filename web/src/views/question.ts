@@ -123,8 +123,8 @@ function priceLine(view: View, ask: Ask): HTMLElement {
     const free = group.members.some((member) => known.has(member)) ? "shared_known" : "shared_paid";
     note =
       shared > 0
-        ? lang.t("with_shared", { own: money(view, ask.price - shared), shared: money(view, shared), group: group.name, n: group.members.length })
-        : lang.t(free, { group: group.name });
+        ? lang.t("with_shared", { own: money(view, ask.price - shared), shared: money(view, shared), group: sheet.groupTitle(group.name), n: group.members.length })
+        : lang.t(free, { group: sheet.groupTitle(group.name) });
   }
   const price = ask.price > 0 ? lang.t("costs_now", { price: money(view, ask.price) }) : lang.t("free");
   return h("p", { id: "price", class: "price" }, h("strong", {}, price), note !== "" && h("small", {}, note));

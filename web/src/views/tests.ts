@@ -61,7 +61,7 @@ function row(view: View, name: string, state: Key, owned: ReadonlySet<string>): 
   const asked = lastStep(view.path).ask;
   const amount = asked?.feature === name ? asked.price : price;
   const title = sheet.title(name);
-  const note = shared > 0 ? ` (${lang.t("shared_by", { name: sheet.group(name)?.name ?? "" })}: ${money(view, shared)})` : "";
+  const note = shared > 0 ? ` (${lang.t("shared_by", { name: sheet.groupTitle(sheet.group(name)?.name ?? "") })}: ${money(view, shared)})` : "";
   return h(
     "tr",
     { "data-feature": name, "data-state": state.slice("state_".length) },

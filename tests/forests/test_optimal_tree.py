@@ -1,6 +1,7 @@
 """Optimal trees against every tree of small tables, and what their budgets and limits promise."""
 
 import math
+import warnings
 from functools import cache
 from itertools import combinations
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from farthing import load
+from farthing import BudgetedClassifier, load
 from farthing.costs import CostSheet, Group
 from farthing.errors import UnseenCategoryWarning
 from farthing.forests import OptimalTreeClassifier
@@ -334,3 +335,18 @@ def test_trees_of_other_budgets_need_a_mean_budget():
     model = OptimalTreeClassifier(max_depth=1).fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(ValueError, match="budget_kind='mean'"):
         model.at(3.0)
+
+
+@pytest.mark.parametrize("budget_kind", ["hard", "mean"])
+def test_the_front_door_may_try_it(budget_kind):
+    X, y = xor_table(200, 4)
+    sheet = CostSheet([4.0, 1.0, 1.0, 1.0])
+    door = BudgetedClassifier(
+        sheet, budget=3.0, budget_kind=budget_kind, methods=["OptimalTreeClassifier"], random_state=0
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        door.fit(X, y)
+    spend = door.spend(X)
+    assert (spend.max() if budget_kind == "hard" else spend.mean()) <= 3.0 * (1 + 1e-12)
+    assert door.score(X, y) > 0.7

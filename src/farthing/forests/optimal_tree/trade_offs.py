@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from itertools import pairwise
 from typing import Final
 
 from farthing.forests.optimal_tree.tree_problem import OptimalTree, TreeProblem
@@ -51,10 +50,12 @@ def lower_hull(problem: TreeProblem, least_tradeoff: float, end: float = math.in
         if _risk(tree) + tradeoff * tree.spend < line * (1 - _SAME):
             found.append(tree)
             pairs += [(dear, tree), (tree, cheap)]
-    found.sort(key=lambda tree: (-tree.spend, _risk(tree)))
-    # A tree that spends more than the next one must have a lower risk, else it is only one of several best.
-    kept = [tree for tree, after in pairwise(found) if _risk(tree) < _risk(after)]
-    return [*kept, found[-1]]
+    kept: list[OptimalTree] = []
+    for tree in sorted(found, key=lambda tree: (tree.spend, _risk(tree))):
+        # A tree that spends more must have a lower risk, else it is only one of several best.
+        if not kept or _risk(tree) < _risk(kept[-1]):
+            kept.append(tree)
+    return kept[::-1]
 
 
 def _risk(tree: OptimalTree) -> float:

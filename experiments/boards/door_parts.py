@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,9 +87,8 @@ def task_of(name: str, seed: int, most: int = LEARN) -> Task:
     return Task(X.iloc[learn], y[learn], X.iloc[new], y[new], costs, whole)
 
 
-def run(side: str, task: Task, seed: int, shares: Sequence[float], methods: Any = "auto") -> list[Run]:
-    """Fit a side at some budgets; return what it does with the new rows."""
-    found = []
+def run(side: str, task: Task, seed: int, shares: Sequence[float], methods: Any = "auto") -> Iterator[Run]:
+    """Fit a side at some budgets; yield what each model does with the new rows."""
     cascade = None
     for share in shares:
         budget = share * task.whole
@@ -109,8 +108,7 @@ def run(side: str, task: Task, seed: int, shares: Sequence[float], methods: Any 
         decided = model.decide(task.new)
         right = np.asarray(decided.prediction == task.truth)
         spend = float(decided.spent.mean() / budget)
-        found.append({"right": right, "spend": spend, "seconds": seconds, "quoted": told, "chosen": name})
-    return found
+        yield {"right": right, "spend": spend, "seconds": seconds, "quoted": told, "chosen": name}
 
 
 def file_of(kept: Path, name: str, seed: int, side: str, share: float) -> Path:
@@ -339,14 +337,14 @@ SET_ON = """The default set and the rules of the front door were set on other ta
   sonar, ionosphere, bupa_liver, house_votes_84, breast_cancer_wdbc and made ones."""
 
 
-def keep_one(given: Sequence[str]) -> None:
+def keep_one(words: Sequence[str]) -> None:
     """Run one side at some budgets, and keep the results: a process of its own."""
-    name, seed, side, kept, *shares = given
+    name, seed, side, kept, *budgets_given = words
     warnings.simplefilter("ignore")
     ran = DOOR if side == BEFORE else side
     task = task_of(name, int(seed))
-    for share in map(float, shares):
-        (found,) = run(ran, task, int(seed), [share])
+    given = [float(share) for share in budgets_given]
+    for share, found in zip(given, run(ran, task, int(seed), given), strict=True):
         np.savez_compressed(file_of(Path(kept), name, int(seed), side, share), **found)
 
 
@@ -369,7 +367,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         task = task_of("hepatitis", 0)
         tree = [("BudgetTreeClassifier", {"max_depth": [2]})]
         sides = [DOOR, "cascade, depth 2"]
-        made = {("hepatitis", side, 0, 0.2): run(side, task, 0, [0.2], tree)[0] for side in sides}
+        made = {("hepatitis", side, 0, 0.2): next(run(side, task, 0, [0.2], tree)) for side in sides}
         write_page(args.out, NAME, page(Board(made), ["hepatitis"], sides), command(NAME, "--tiny"))
         return
     sides = args.sides or [*SIDES, *([BEFORE] if args.before or args.only_kept else [])]

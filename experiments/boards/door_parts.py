@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
+from experiments.lib.first_lines import listed
 from experiments.lib.pages import ROOT, command, options, parse, write_page
 from farthing import BudgetedClassifier
 from farthing.cascades import MiserCascadeClassifier
@@ -37,9 +38,14 @@ from farthing.datasets import (
 
 NAME = "door_parts"
 DOOR, BEFORE = "front door", "before"
+MODULE = "experiments.boards.door_parts"
 CASCADES = {"cascade, depth 4": 4, "cascade, depth 2": 2}
-EXITS = "early exits"
-SIDES = (DOOR, *CASCADES, EXITS)
+AIMED: dict[str, list[Any]] = {
+    "cascade, depth 4, aimed": [("MiserCascadeClassifier", {"max_depth": [4]})],
+    "cascade, depth 2, aimed": [("MiserCascadeClassifier", {"max_depth": [2]})],
+    "early exits, aimed": ["EarlyExitClassifier"],
+}
+SIDES = (DOOR, *CASCADES, *AIMED)
 REAL: dict[str, Any] = {
     "heart_disease": load_heart_disease,
     "pima_diabetes": load_pima_diabetes,
@@ -47,7 +53,7 @@ REAL: dict[str, Any] = {
     "thyroid": load_thyroid,
 }
 DRAWN = ("dna", "satellite", "miniboone_tiny", "letter", "adult", "covtype")
-SHARES = (0.05, 0.2, 0.5)
+SHARES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 LEARN, TEST = 2000, 5000
 
 
@@ -81,13 +87,12 @@ def task_of(name: str, seed: int, most: int = LEARN) -> Task:
     return Task(X.iloc[learn], y[learn], X.iloc[new], y[new], costs, whole)
 
 
-def run(side: str, task: Task, seed: int, methods: Any = "auto") -> dict[str, Any]:
-    """Fit a side at each budget; return which new rows are right, their spends, and the seconds."""
-    right, spend, seconds, quoted, chosen = [], [], [], [], []
+def run(side: str, task: Task, seed: int, shares: Sequence[float], methods: Any = "auto") -> Iterator[Run]:
+    """Fit a side at some budgets; yield what each model does with the new rows."""
     cascade = None
-    for share in SHARES:
+    for share in shares:
         budget = share * task.whole
-        start = time.perf_counter()
+        start = time.process_time()
         if side in CASCADES:
             if cascade is None:
                 made = MiserCascadeClassifier(costs=task.costs, max_depth=CASCADES[side], random_state=seed)
@@ -95,121 +100,214 @@ def run(side: str, task: Task, seed: int, methods: Any = "auto") -> dict[str, An
             model: Any = cascade.at(budget)
             told, name = np.nan, side
         else:
-            tried = ["EarlyExitClassifier"] if side == EXITS else methods
+            tried = AIMED.get(side, methods)
             model = BudgetedClassifier(task.costs, budget, methods=tried, random_state=seed)
             model.fit(task.X, task.y)
             told, name = model.chosen_.score, model.chosen_.method
-        seconds.append(time.perf_counter() - start)
+        seconds = time.process_time() - start
         decided = model.decide(task.new)
-        right.append(decided.prediction == task.truth)
-        spend.append(decided.spent.mean() / task.whole)
-        quoted.append(told)
-        chosen.append(name)
-    return {
-        "right": np.array(right),
-        "spend": np.array(spend),
-        "seconds": np.array(seconds),
-        "quoted": np.array(quoted, dtype=float),
-        "chosen": np.array(chosen),
-    }
+        right = np.asarray(decided.prediction == task.truth)
+        spend = float(decided.spent.mean() / budget)
+        yield {"right": right, "spend": spend, "seconds": seconds, "quoted": told, "chosen": name}
 
 
-def file_of(kept: Path, name: str, seed: int, side: str) -> Path:
+def file_of(kept: Path, name: str, seed: int, side: str, share: float) -> Path:
     """Return where a result is kept."""
-    return kept / f"{name}-{seed}-{side.replace(' ', '_').replace(',', '')}.npz"
+    return kept / f"{name}-{seed}-{side.replace(' ', '_').replace(',', '')}-{share:g}.npz"
 
 
-def measure(file: Path, name: str, seed: int, side: str, sources: Path | None) -> None:
-    """Run a side in a process of its own."""
-    environment = dict(os.environ)
-    if sources is not None:
-        environment["PYTHONPATH"] = os.pathsep.join([str(sources), str(ROOT)])
-    ran = DOOR if side == BEFORE else side
-    words = [sys.executable, "-m", "experiments.boards.door_parts", "--one", name, str(seed), ran, str(file)]
-    subprocess.run(words, env=environment, check=True, cwd=file.parent if sources else ROOT)
+def measure(kept: Path, cell: tuple[str, int, str], shares: Sequence[float], sources: Path | None) -> None:
+    """Run a side in a process of its own, which keeps the result of each budget."""
+    name, seed, side = cell
+    words = ["--one", name, str(seed), side, str(kept.resolve()), *map(str, shares)]
+    if sources is None:
+        program = [sys.executable, "-m", MODULE]
+        subprocess.run([*program, *words], check=True, cwd=ROOT)
+        return
+    # The sources of this checkout may be installed by a hook, which comes before all folders.
+    begin = (
+        "import runpy, sys; sys.meta_path[:] = [f for f in sys.meta_path if not "
+        "type(f).__module__.startswith('_editable_')]; "
+        f"sys.path[:0] = [{str(sources.resolve())!r}, {str(ROOT)!r}]; "
+        f"import farthing; assert farthing.__file__.startswith({str(sources.resolve())!r}); "
+        f"runpy.run_module({MODULE!r}, run_name='__main__')"
+    )
+    environment = {**os.environ, "PYTHONSAFEPATH": "1"}
+    subprocess.run([sys.executable, "-c", begin, *words], env=environment, check=True, cwd=kept)
 
 
 # The page.
 
-Results = dict[tuple[str, str], list[dict[str, Any]]]
+Run = dict[str, Any]
+# By table, side, seed and budget.
+Results = dict[tuple[str, str, int, float], Run]
+Cell = tuple[int, float]
 
 
-def gap_of(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> tuple[float, float]:
-    """Return by how much one side is ahead, on average over budgets and seeds, and the standard error."""
-    gaps = [
-        a["right"].astype(float).mean(axis=0) - b["right"].mean(axis=0)
-        for a, b in zip(one, other, strict=True)
-    ]
-    errors = [gap.std(ddof=1) / np.sqrt(len(gap)) for gap in gaps]
-    return float(np.mean([gap.mean() for gap in gaps])), float(np.sqrt(np.sum(np.square(errors))) / len(gaps))
+@dataclass(frozen=True)
+class Gap:
+    """By how much one side is ahead of another, on average over runs, in pairs of new rows."""
+
+    mean: float
+    error: float
+    n_runs: int
+
+    def __str__(self) -> str:
+        return f"{self.mean:+.4f} +- {self.error:.4f}"
 
 
-def mean_of(found: list[dict[str, Any]]) -> float:
-    """Return the accuracy, on average over seeds, budgets and rows."""
-    return float(np.mean([one["right"].mean() for one in found]))
+@dataclass(frozen=True)
+class Board:
+    """All that was measured."""
+
+    results: Results
+
+    def runs(self, name: str, side: str) -> dict[Cell, Run]:
+        """Return the runs of a side on a table, by seed and budget."""
+        return {(s, b): run for (n, d, s, b), run in self.results.items() if (n, d) == (name, side)}
+
+    def gap(self, name: str, one: str, other: str, *, held: bool = False) -> Gap | None:
+        """Compare two sides on the runs that both have; ``held``: only where the other kept the budget.
+
+        The standard error is over new rows, whose gaps are averaged over the budgets of a split first.
+        """
+        ours, theirs = self.runs(name, one), self.runs(name, other)
+        both = [cell for cell in ours if cell in theirs and not (held and theirs[cell]["spend"] > 1)]
+        if not both:
+            return None
+        total, variance = 0.0, 0.0
+        for seed in {seed for seed, _ in both}:
+            gaps = [
+                ours[cell]["right"].astype(float) - theirs[cell]["right"] for cell in both if cell[0] == seed
+            ]
+            rows = np.sum(gaps, axis=0)
+            total += rows.mean()
+            variance += rows.var(ddof=1) / len(rows)
+        return Gap(total / len(both), float(np.sqrt(variance)) / len(both), len(both))
+
+    def ahead(self, name: str, parts: Sequence[str], *, held: bool) -> tuple[str, Gap] | None:
+        """Return the part that is furthest ahead of the front door."""
+        gaps = {part: self.gap(name, DOOR, part, held=held) for part in parts}
+        found = {part: gap for part, gap in gaps.items() if gap is not None}
+        best = min(found, key=lambda part: found[part].mean, default=None)
+        return None if best is None else (best, found[best])
+
+    def mean(self, name: str, side: str, what: str) -> float:
+        """Return the accuracy, the spend over the budget or the seconds, on average over runs."""
+        return float(np.mean([np.mean(run[what]) for run in self.runs(name, side).values()]))
 
 
-def page(results: Results, names: Sequence[str], sides: Sequence[str], seeds: Sequence[int]) -> str:
+def page(board: Board, names: Sequence[str], sides: Sequence[str]) -> str:
     """Return the page."""
-    rows, behind, worse = [], [], []
+    parts = [side for side in sides if side not in (DOOR, BEFORE)]
+    rows, behind, above, worse = [], [], [], []
     for name in names:
-        ours = results[name, DOOR]
-        parts = {side: results[name, side] for side in sides if side not in (DOOR, BEFORE)}
-        best = max(parts, key=lambda side: mean_of(parts[side]))
-        gap, error = gap_of(ours, parts[best])
-        if gap < -error:
-            behind.append(f"{name} ({gap:+.4f} +- {error:.4f}, {best})")
-        cells = [
-            name,
-            f"{mean_of(ours):.4f}",
-            f"{mean_of(parts[best]):.4f} ({best})",
-            f"{gap:+.4f} +- {error:.4f}",
-        ]
+        ours = f"{board.mean(name, DOOR, 'right'):.4f} ({board.mean(name, DOOR, 'spend'):.0%})"
+        cells = [name, ours]
+        for held, said in ((True, behind), (False, above)):
+            found = board.ahead(name, parts, held=held)
+            cells.append("" if found is None else f"{found[1]} ({found[0]}, {found[1].n_runs} runs)")
+            if found is not None and found[1].mean < -found[1].error:
+                said.append(f"{name} ({found[1]}, {found[0]})")
+        old = board.gap(name, DOOR, BEFORE) if BEFORE in sides else None
         if BEFORE in sides:
-            old, old_error = gap_of(ours, results[name, BEFORE])
-            cells += [f"{mean_of(results[name, BEFORE]):.4f}", f"{old:+.4f} +- {old_error:.4f}"]
-            if old < 0:
-                worse.append(f"{name} ({old:+.4f} +- {old_error:.4f})")
-        seconds = np.mean([one["seconds"].mean() for one in ours])
-        cells.append(f"{seconds:.1f}")
+            cells.append("not run" if old is None else f"{old} ({old.n_runs} runs)")
+        if old is not None and old.mean < 0:
+            worse.append(f"{name} ({old})")
+        cells.append(f"{board.mean(name, DOOR, 'seconds'):.1f}")
         if BEFORE in sides:
-            cells.append(f"{np.mean([one['seconds'].mean() for one in results[name, BEFORE]]):.1f}")
+            cells.append("" if old is None else f"{board.mean(name, BEFORE, 'seconds'):.1f}")
         rows.append("| " + " | ".join(cells) + " |")
-    below = "; ".join(behind) or "nowhere"
-    lines = [f"- Below its best part by more than a standard error, on average over budgets: {below}."]
+    lines = [
+        "- Below a part by more than a standard error, on average over the runs in which that part kept the "
+        f"budget on new rows: {'; '.join(behind) or 'nowhere'}.",
+        f"- The same over all runs, those in which the part spent too much included: "
+        f"{'; '.join(above) or 'nowhere'}.",
+    ]
     if BEFORE in sides:
         lines.append(f"- Less accurate than before: {'; '.join(worse) or 'nowhere'}.")
-    lines += [spends(results, names, side) for side in sides]
-    lines += [quotes(results, names, side) for side in (DOOR, *([BEFORE] if BEFORE in sides else []))]
-    head = ["table", DOOR, "best part", "difference"]
-    head += [BEFORE, "difference"] if BEFORE in sides else []
+    lines += [spends(board, names, side) for side in sides]
+    lines += [quotes(board, names, side) for side in sides if side in (DOOR, BEFORE)]
+    head = [
+        "table",
+        f"{DOOR} (spent)",
+        "to the best part that kept the budget",
+        "to the best part in any case",
+    ]
+    head += ["to before"] if BEFORE in sides else []
     head += ["seconds a fit"] + (["before"] if BEFORE in sides else [])
     table = "\n".join(["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *rows])
-    chosen = [str(method) for name in names for one in results[name, DOOR] for method in one["chosen"]]
+    chosen = [str(run["chosen"]) for name in names for run in board.runs(name, DOOR).values()]
     counts = ", ".join(f"{m} {chosen.count(m)}" for m in sorted(set(chosen), key=chosen.count, reverse=True))
-    shares, numbers = ", ".join(f"{share:.0%}" for share in SHARES), ", ".join(map(str, seeds))
+    before = ""
+    if BEFORE in sides:
+        before = f"Before has {budgets(board, names, BEFORE)}, and {splits(board, names, BEFORE)}. "
     return f"""# The front door and its parts
 
 {chr(10).join(lines)}
 
 {table}
 
-- Accuracy on new rows, on average over mean budgets of {shares} of what all features cost and over
-  {len(seeds)} splits, seeds {numbers}. The best part is the one that did best on the new rows, a choice that
-  the front door does not have. Standard errors are over new rows, in pairs.
+- Differences in accuracy on new rows, front door minus other, on average over mean budgets of
+  {budgets(board, names, DOOR)} of what all features cost, and over splits, by their seeds:
+  {splits(board, names, DOOR)}.
+  {before}Only runs that both sides have are compared. In brackets beside the accuracy: the part of the budget
+  that new rows spend.
+- A part is a method of the default set alone. "Aimed": by the front door with that one method, which holds
+  the budget as the front door does. Else it is fitted once and moved to each budget, which its own held-out
+  rows keep, but new rows may not. The best part is the one that is furthest ahead on the new rows, a choice
+  that the front door does not have. Standard errors are over new rows, in pairs.
 - Half of each table to learn from, at most {LEARN:,} rows; up to {TEST:,} others to test on.
   {", ".join(REAL)} have their own prices, the others random ones that were
-  used nowhere else. The default set and the rules of the front door were set on other tables: ecoli,
-  sonar, ionosphere, bupa_liver, house_votes_84, breast_cancer_wdbc and made ones.
+  used nowhere else. {SET_ON}
+- Seconds are those of the processor.
 - Chosen: {counts}.
-"""
+
+## Accuracy and spend at each budget
+
+On average over splits. In brackets the part of the budget that new rows spend, bold if it is more than all.
+
+{chr(10).join(by_budget(board, name, sides) for name in names)}"""
 
 
-def spends(results: Results, names: Sequence[str], side: str) -> str:
+def by_budget(board: Board, name: str, sides: Sequence[str]) -> str:
+    """Return a table of all sides of one table, budget by budget."""
+    shares = sorted({share for _, share in board.runs(name, DOOR)})
+    lines = [f"### {name}", "", "| side | " + " | ".join(f"{share:.0%}" for share in shares) + " |"]
+    lines.append("|---|" + "---|" * len(shares))
+    for side in sides:
+        cells = []
+        for share in shares:
+            found = [run for (_, budget), run in board.runs(name, side).items() if budget == share]
+            if not found:
+                cells.append("")
+                continue
+            right, spend = (
+                float(np.mean([np.mean(run[what]) for run in found])) for what in ("right", "spend")
+            )
+            shown = f"**{spend:.0%}**" if spend > 1 else f"{spend:.0%}"
+            cells.append(f"{right:.4f} ({shown})")
+        lines.append(f"| {side} | " + " | ".join(cells) + " |")
+    return "\n".join([*lines, ""])
+
+
+def budgets(board: Board, names: Sequence[str], side: str) -> str:
+    """Name the budgets of a side."""
+    found = {share for name in names for _, share in board.runs(name, side)}
+    return listed([f"{share:.0%}" for share in sorted(found)])
+
+
+def splits(board: Board, names: Sequence[str], side: str) -> str:
+    """Name the splits of a side, table by table."""
+    found = {name: sorted({seed for seed, _ in board.runs(name, side)}) for name in names}
+    return "; ".join(f"{name} {', '.join(map(str, seeds))}" for name, seeds in found.items())
+
+
+def spends(board: Board, names: Sequence[str], side: str) -> str:
     """Say how often new rows spend more than the budget, and by how much."""
-    found = np.array(
-        [one["spend"] / np.array(SHARES) for name in names for one in results[name, side]]
-    ).ravel()
+    found = np.array([run["spend"] for name in names for run in board.runs(name, side).values()])
+    if not len(found):
+        return f"- {side}: not run."
     over = found > 1
     more = (
         f", by {np.mean(found[over]) - 1:.1%} on average and {found.max() - 1:.1%} at most"
@@ -221,11 +319,13 @@ def spends(results: Results, names: Sequence[str], side: str) -> str:
     return f"- {side}: {often}{more}; {used}."
 
 
-def quotes(results: Results, names: Sequence[str], side: str) -> str:
+def quotes(board: Board, names: Sequence[str], side: str) -> str:
     """Say how far the quoted accuracy is from that on new rows."""
     gaps = np.array(
-        [one["quoted"] - one["right"].mean(axis=1) for name in names for one in results[name, side]]
-    ).ravel()
+        [run["quoted"] - run["right"].mean() for name in names for run in board.runs(name, side).values()]
+    )
+    if not len(gaps):
+        return f"- {side}: not run."
     error = gaps.std(ddof=1) / np.sqrt(len(gaps))
     return (
         f"- {side}: the quoted accuracy is {gaps.mean():+.4f} from that on new rows on average "
@@ -233,57 +333,69 @@ def quotes(results: Results, names: Sequence[str], side: str) -> str:
     )
 
 
+SET_ON = """The default set and the rules of the front door were set on other tables: ecoli,
+  sonar, ionosphere, bupa_liver, house_votes_84, breast_cancer_wdbc and made ones."""
+
+
+def keep_one(words: Sequence[str]) -> None:
+    """Run one side at some budgets, and keep the results: a process of its own."""
+    name, seed, side, kept, *budgets_given = words
+    warnings.simplefilter("ignore")
+    ran = DOOR if side == BEFORE else side
+    task = task_of(name, int(seed))
+    given = [float(share) for share in budgets_given]
+    for share, found in zip(given, run(ran, task, int(seed), given), strict=True):
+        np.savez_compressed(file_of(Path(kept), name, int(seed), side, share), **found)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is not measured yet, and write the page."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["--one"]:
-        table, number, ran, out = given[1:5]
-        warnings.simplefilter("ignore")
-        np.savez_compressed(out, **run(ran, task_of(table, int(number)), int(number)))
+        keep_one(given[1:])
         return
     parser = options(__doc__)
     parser.add_argument("--tables", nargs="*", default=[*REAL, *DRAWN])
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1])
+    parser.add_argument("--budgets", type=float, nargs="*", default=list(SHARES), help="shares of all prices")
     parser.add_argument("--sides", nargs="*", help="measure only these, and write no page")
     parser.add_argument("--before", type=Path, help="folder of the sources of another checkout")
+    parser.add_argument("--before-budgets", type=float, nargs="*", default=list(SHARES))
+    parser.add_argument("--only-kept", action="store_true", help="measure nothing more")
     args = parse(parser, NAME, given)
     if args.tiny:
         task = task_of("hepatitis", 0)
         tree = [("BudgetTreeClassifier", {"max_depth": [2]})]
-        found = {("hepatitis", side): [run(side, task, 0, tree)] for side in (DOOR, "cascade, depth 2")}
-        write_page(
-            args.out,
-            NAME,
-            page(found, ["hepatitis"], [DOOR, "cascade, depth 2"], [0]),
-            command(NAME, "--tiny"),
-        )
+        sides = [DOOR, "cascade, depth 2"]
+        made = {("hepatitis", side, 0, 0.2): next(run(side, task, 0, [0.2], tree)) for side in sides}
+        write_page(args.out, NAME, page(Board(made), ["hepatitis"], sides), command(NAME, "--tiny"))
         return
-    sides = args.sides or [*SIDES, *([BEFORE] if args.before else [])]
+    sides = args.sides or [*SIDES, *([BEFORE] if args.before or args.only_kept else [])]
     results: Results = {}
     for seed in args.seeds:
         for name in args.tables:
             for side in sides:
-                file = file_of(args.kept, name, seed, side)
-                if not file.exists():
-                    measure(file, name, seed, side, args.before if side == BEFORE else None)
-                with np.load(file) as kept:
-                    found_here = {key: kept[key] for key in kept.files}
-                results.setdefault((name, side), []).append(found_here)
-                print(
-                    f"{name}, seed {seed}, {side}: {found_here['right'].mean():.4f}, "
-                    f"{found_here['seconds'].sum():.1f} s",
-                    flush=True,
-                )
+                shares = args.before_budgets if side == BEFORE else args.budgets
+                missing = [s for s in shares if not file_of(args.kept, name, seed, side, s).exists()]
+                if missing and not args.only_kept:
+                    measure(args.kept, (name, seed, side), missing, args.before if side == BEFORE else None)
+                for share in shares:
+                    file = file_of(args.kept, name, seed, side, share)
+                    if not file.exists():
+                        continue
+                    with np.load(file) as kept:
+                        results[name, side, seed, share] = {key: kept[key] for key in kept.files}
+                print(f"{name}, seed {seed}, {side}", flush=True)
     if args.sides:
         return
-    whole = args.tables == [*REAL, *DRAWN]
     words = [
-        *([] if whole else ["--tables", *args.tables]),
+        "--tables",
+        *args.tables,
         "--seeds",
         *args.seeds,
         *(["--before", "FOLDER"] if args.before else []),
     ]
-    write_page(args.out, NAME, page(results, args.tables, sides, args.seeds), command(NAME, *words))
+    write_page(args.out, NAME, page(Board(results), args.tables, sides), command(NAME, *words))
 
 
 if __name__ == "__main__":

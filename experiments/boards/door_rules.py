@@ -28,7 +28,7 @@ from farthing.datasets import load_bupa_liver, load_table
 from farthing.frontier.candidates import Candidate, candidates
 from farthing.frontier.fold_curves import Judged
 from farthing.frontier.paired_choice import Contender, rank
-from farthing.frontier.race import HOPELESS, STAY, heats, survivors
+from farthing.frontier.race import HOPELESS, heats, survivors
 from farthing.frontier.row_values import Standing
 from farthing.table import PreparedTable
 
@@ -202,11 +202,11 @@ def raced(made: list[Any], place: int, budget: float) -> int:
     """Take what the race takes."""
     left = list(range(len(made)))
     done: list[int] = []
-    for number, heat in enumerate(heats(N_FOLDS)):
+    for heat in heats(N_FOLDS):
         done += heat
         fits = [i for i in within(made, place, budget, done) if i in left] or left[:1]
         told = {i: Judged(Point("", {}, 0, 0, 0), standing(made[i], place, done)) for i in fits}
-        left = survivors(told, number) if len(done) < N_FOLDS else fits
+        left = survivors(told) if len(done) < N_FOLDS else fits
     return min(left, key=lambda i: values(made[i], "loss", place).mean())
 
 
@@ -291,7 +291,7 @@ are no proof of them: `farthing reproduce door_parts` measures on other tables.
 ## The choice among settings, and the race
 
 In the race a setting leaves if its loss is above the leader's by more than {HOPELESS} standard errors of the
-difference; at most {", ".join(map(str, STAY))} stay after each fold.
+difference.
 
 {head.format("rule")}{chr(10).join(chosen)}
 """

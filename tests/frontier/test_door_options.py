@@ -6,7 +6,7 @@ import pytest
 import farthing
 from farthing import BudgetedClassifier, BudgetedRegressor
 from farthing.costs import CostSheet, Group
-from farthing.datasets import load_heart_disease
+from farthing.datasets import load_bupa_liver, load_heart_disease
 from farthing.frontier.budgeted_model import is_heads
 
 CASCADE = ("MiserCascadeClassifier", {"n_estimators": [10], "max_depth": [2], "budget_kind": ["mean"]})
@@ -34,6 +34,14 @@ def test_free_columns_cost_nothing(heart):
     assert model.chosen_.score > plain.chosen_.score
     with pytest.raises(farthing.errors.CostError, match="pulse"):
         BudgetedClassifier(heart.costs, 5.0, free=["pulse"], methods=[TREES]).fit(heart.X, heart.y)
+
+
+def test_a_fit_that_buys_nothing_at_any_budget_is_delivered(heart):
+    free = list(heart.X.columns) if hasattr(heart.X, "columns") else list(heart.costs.features)
+    model = BudgetedClassifier(heart.costs, 5.0, free=free, methods=[CASCADE], cv=3).fit(heart.X, heart.y)
+    assert model.chosen_.method == "MiserCascadeClassifier"
+    assert model.chosen_.spend == 0.0
+    assert model.score(heart.X, heart.y) > 0.8  # it uses what is free
 
 
 def test_a_free_column_leaves_its_group():
@@ -72,6 +80,22 @@ def test_refit_takes_one_fit_and_the_new_rows(heart, door):
     # The first model is as it was.
     assert door.spend(heart.X).mean() <= 40.0
     assert np.mean(again.predict(heart.X) == heart.y) > 0.7
+
+
+def test_a_mixture_never_takes_a_variant_with_a_cap_of_its_own():
+    """Such a variant is capped row by row, which the mixture does not do: it would spend far more."""
+    bupa = load_bupa_liver()
+    whole = bupa.costs.total(bupa.costs.features)
+    door = BudgetedClassifier(bupa.costs, "20%", methods=[CASCADE], cv=3, mixture=True)
+    door = door.fit(bupa.X, bupa.y)
+    seeds = np.arange(len(bupa.y))
+    for share in (0.1, 0.2, 0.3):
+        moved = door.at(share * whole)
+        above = moved.fitted_.above
+        assert above is None or above.fitted_.budget == moved.model_.fitted_.budget
+        spend = moved.spend(bupa.X, seeds=seeds).mean()
+        assert spend <= 1.1 * share * whole  # a coin of 345 rows
+    assert door.fitted_.share > 0
 
 
 def test_a_mixture_fills_the_gap_below_a_mean_budget(heart, tmp_path):

@@ -111,3 +111,8 @@ class TestErrorCosts:
     def test_not_a_table_of_costs(self, costs):
         with pytest.raises(ValueError, match="costs must be"):
             ErrorCosts(costs)
+
+
+def test_an_unknown_name_is_refused_with_the_nearest_one():
+    with pytest.raises(ValueError, match=r"scoring 'roc_acu' is not .* \(did you mean 'roc_auc'\?\)"):
+        scorer_of("roc_acu", classifies=True)

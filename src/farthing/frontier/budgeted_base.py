@@ -243,6 +243,7 @@ class BudgetedBase(BudgetedEstimator):
         # too.
         cap = budget if self.budget_kind == "hard" and budget is not None else within.budget
         less = found.optimism
+        mixed = self._mixed(found, budget)
         header = {
             "schema": within.schema,
             "costs": within.costs,
@@ -253,17 +254,19 @@ class BudgetedBase(BudgetedEstimator):
             "frontier": found.with_models(frontier),
             "optimism": less,
             "growth": found.growth,
-            **self._mixed(found, budget),
+            **mixed,
         }
         with deadline(None if self.time_limit is None else start + self.time_limit):
             self.adopt(self._chosen_model(header, rows))
-        _warn_if_nothing(within.costs.without_calls(), budget, found.chosen)
+        if mixed["above"] is None:
+            _warn_if_nothing(within.costs.without_calls(), budget, found.chosen)
 
     def _mixed(self, found: Delivery, budget: float | None) -> dict[str, Any]:
         """Return the more expensive model that the budget pays for on a share of the rows, if asked for."""
         if not self.mixture or budget is None or self.budget_kind == "hard":
             return {"above": None, "share": 0.0}
-        return mixed_with(found.model, found.chosen, found.path, budget)
+        row_cap = found.model.fitted_.budget
+        return mixed_with(found.model, found.chosen, found.path, budget, row_cap=row_cap)
 
     def at(self, budget: float | str | None) -> Self:
         """Return the model for another budget, without a new fit; it shares the learned parts.
@@ -312,7 +315,7 @@ class BudgetedBase(BudgetedEstimator):
             other = variant_of(model, found.params)
             mixed: dict[str, Any] = {"above": None, "share": 0.0}
             if self.mixture and cap is not None:
-                mixed = mixed_with(model, chosen, fitted.path, cap)
+                mixed = mixed_with(model, chosen, fitted.path, cap, row_cap=other.fitted_.budget)
             # A variant of a hard budget keeps it within the mean one.
             changed = replace(fitted, model=other, budget=other.fitted_.budget, chosen=chosen, **mixed)
         return self.variant({"budget": budget}, changed)

@@ -110,7 +110,10 @@ def fit_on_all(
     cap = budget if hard else None
     path = _path(setting, model, rows, cap)
     if budget is not None and not hard:
-        model = _aim(setting, model, path, promised, rows=rows, budget=budget)
+        whole, model = model, _aim(setting, model, path, promised, rows=rows, budget=budget)
+        if model is not whole:
+            # No parameters mean the model itself, which is another one now.
+            path = [point for point in path if point.params]
     spend = model.spend(rows.table, budget=cap)
     varied = {name for fold in setting.folds for params in fold.params for name in params}
     own = {name: value for name, value in model.get_params().items() if name in varied}
@@ -218,7 +221,7 @@ def variant_of(model: BudgetedEstimator, params: Any) -> BudgetedEstimator:
 
 
 def mixed_with(
-    model: BudgetedEstimator, chosen: Point, path: Sequence[Point], budget: float
+    model: BudgetedEstimator, chosen: Point, path: Sequence[Point], budget: float, *, row_cap: float | None
 ) -> dict[str, Any]:
     """Return the next more expensive variant, and the share of rows that a mean budget pays it for.
 
@@ -232,19 +235,25 @@ def mixed_with(
         All variants.
     budget : float
         The mean budget.
+    row_cap : float or None
+        What the variant within the budget allows every row.
 
     Returns
     -------
     dict
         ``above`` and ``share`` of `ChosenModel`: none and 0 if no variant is more expensive, or none is
-        better.
+        better. The cap on every row is one for both, so a variant with another one is passed over.
     """
+    none: dict[str, Any] = {"above": None, "share": 0.0}
+    if chosen.spend > budget:
+        return none
     above = [p for p in path if p.spend > spending_limit(budget) and p.score > chosen.score]
-    if chosen.spend > budget or not above:
-        return {"above": None, "share": 0.0}
-    found = min(above, key=lambda point: point.spend)
-    share = (budget - chosen.spend) / (found.spend - chosen.spend)
-    return {"above": variant_of(model, found.params), "share": float(share)}
+    for point in sorted(above, key=lambda point: point.spend):
+        variant = variant_of(model, point.params)
+        if variant.fitted_.budget == row_cap:
+            share = (budget - chosen.spend) / (point.spend - chosen.spend)
+            return {"above": variant, "share": float(share)}
+    return none
 
 
 def _named(params: Mapping[str, Any]) -> str:
@@ -311,8 +320,8 @@ def _path(
     told = model.decide_variants(some.table, budget=cap)
     points = [point(params, decided.spent) for params, _, decided in told]
     least = _LEAST_SHARE * max(one.spend for one in points)
-    if not isinstance(model, AnyBudgetMixin) or model.budget_kind == "hard":
-        return points
+    if not isinstance(model, AnyBudgetMixin) or model.budget_kind == "hard" or least == 0:
+        return points  # with a spend of 0 at every budget there is nothing between them
     for _ in range(_MOST_BETWEEN):
         known = sorted((p.params["budget"], p.spend) for p in points if set(p.params) == {"budget"})
         gaps = [

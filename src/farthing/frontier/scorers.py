@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring, get_scorer_names
 
 from farthing.base import ErrorCosts
+from farthing.costs.validation import nearest
 from farthing.frontier.evaluation import Evaluation, standard_error
 from farthing.frontier.linearized import LINEARIZED
 from farthing.frontier.replay import ClassesReplay, NumbersReplay
@@ -205,6 +206,12 @@ def scorer_of(scoring: Any, *, classifies: bool) -> Scorer:
         return RowScore(scoring, lambda evaluation: -((evaluation.prediction - evaluation.y) ** 2))
     if isinstance(scoring, str) and "@" in scoring:
         return _ranking(scoring)
+    if isinstance(scoring, str) and scoring not in (names := get_scorer_names()):
+        raise ValueError(
+            f"scoring {scoring!r} is not a name that scikit-learn knows{nearest(scoring, names)}; "
+            "sklearn.metrics.get_scorer_names() lists them. There are 'ndcg@k' and 'precision@k', too, "
+            "ErrorCosts, and functions f(estimator, X, y)"
+        )
     return _of_scikit_learn(
         scoring, check_scoring(ClassesReplay() if classifies else NumbersReplay(), scoring)
     )

@@ -87,7 +87,7 @@ public:
             best.trees = booster.trees();
         } else {
             const std::vector<Tree>& trees = boosters[0].trees();
-            const index_t n_trees = std::min<index_t>(best.n_rounds * problem_.n_outputs(), trees.size());
+            const index_t n_trees = std::min<index_t>(best.n_rounds * problem_.trees_per_round(), trees.size());
             best.trees.assign(trees.begin(), trees.begin() + n_trees);
         }
         return best;

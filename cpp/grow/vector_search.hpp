@@ -9,9 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "common/simd_pair.hpp"
 #include "common/views.hpp"
 #include "grow/split.hpp"
-#include "grow/vector_score.hpp"
+#include "grow/vector_scan.hpp"
 #include "grow/vector_target.hpp"
 #include "table/bin_codes.hpp"
 #include "table/column_bins.hpp"
@@ -25,10 +26,7 @@ public:
     VectorSearch(const VectorTarget& target, const std::int64_t* node, double node_score, index_t min_rows,
                  const index_t* rows, index_t n)
         : target_(target), node_(node), node_score_(node_score), min_rows_(min_rows), rows_(rows), n_(n),
-          sorted_(static_cast<std::size_t>(n)), codes_(static_cast<std::size_t>(n)),
-          whole_(static_cast<std::size_t>(target.n_blocks())), left_(whole_), missing_(whole_), with_missing_(whole_) {
-        for (index_t b = 0; b < target.n_blocks(); ++b) whole_[b] = target.block_of(node, b);
-    }
+          sorted_(static_cast<std::size_t>(n)), codes_(static_cast<std::size_t>(n)) {}
 
     // OUT constant: whether all rows share a bin.
     Split find(const CodeColumn& codes, const ColumnBins& bins, bool& constant) {
@@ -48,21 +46,17 @@ private:
     index_t min_rows_;
     const index_t* rows_;
     index_t n_;
-    std::vector<index_t> sorted_;          // the rows, by bin
+    std::vector<std::uint32_t> sorted_;    // the rows, by bin
     std::vector<std::uint8_t> codes_;      // the bin of each row
     std::array<index_t, 257> first_{};     // where each bin begins among them
     index_t missing_bin_ = 0;
     std::vector<index_t> bins_;            // bins that hold rows, in the order in which they go left; not the missing
-    // (n_blocks,): sums of the node, of the rows that go left, and of those with missing values.
-    std::vector<BlockSums> whole_;
-    std::vector<BlockSums> left_;
-    std::vector<BlockSums> missing_;
-    std::vector<BlockSums> with_missing_;  // left_ and missing_ together
+    std::vector<VectorCut> cuts_;          // one after each of them
+    SimdPair hessians_ = broadcast(0);     // of the node
 
     static constexpr std::size_t kMaxOrders = 4;
-    static constexpr index_t kAhead = 8;  // prefetch distance in rows
 
-    Span<const index_t> rows_of(index_t bin) const { return {sorted_.data() + first_[bin], n_rows(bin)}; }
+    Span<const std::uint32_t> rows_of(index_t bin) const { return {sorted_.data() + first_[bin], n_rows(bin)}; }
     index_t n_rows(index_t bin) const { return first_[bin + 1] - first_[bin]; }
     index_t n_missing() const { return n_rows(missing_bin_); }
 
@@ -74,7 +68,7 @@ private:
         }
         for (index_t bin = 0; bin <= n_bins; ++bin) next[bin + 1] += next[bin];
         first_ = next;
-        for (index_t i = 0; i < n_; ++i) sorted_[next[codes_[i]]++] = rows_[i];
+        for (index_t i = 0; i < n_; ++i) sorted_[next[codes_[i]]++] = static_cast<std::uint32_t>(rows_[i]);
         missing_bin_ = n_bins;
         bins_.clear();
         for (index_t bin = 0; bin < n_bins; ++bin) {
@@ -82,55 +76,50 @@ private:
         }
     }
 
-    // Tries a cut after each of bins_.
+    // Tries a cut after each of bins_. The sums of a block stay in registers from bin to bin.
     void try_cuts(Split& best) {
-        std::fill(left_.begin(), left_.end(), BlockSums{});
-        std::fill(missing_.begin(), missing_.end(), BlockSums{});
-        add_rows(missing_bin_, missing_);
+        list_cuts();
+        hessians_ = broadcast(0);
+        for (index_t b = 0; b < target_.n_blocks(); ++b) {
+            const BlockSums whole = target_.block_of(node_, b);
+            hessians_ += whole.hessians();
+            scan_block({target_.block(b), sorted_.data(), first_[missing_bin_], first_[missing_bin_ + 1],
+                        target_.score(), whole},
+                       {cuts_.data(), static_cast<index_t>(cuts_.size())});
+        }
+        for (std::size_t i = 0; i < cuts_.size(); ++i) {
+            consider(best, i, cuts_[i].sides[0], n_missing() == 0 ? Missing::stay : Missing::right);
+            consider(best, i, cuts_[i].sides[1], Missing::left);
+        }
+    }
+
+    void list_cuts() {
+        cuts_.clear();
+        const auto enough = [&](index_t n_left) { return n_left >= min_rows_ && n_ - n_left >= min_rows_; };
         index_t n_left = 0;
-        for (std::size_t i = 0; i < bins_.size(); ++i) {
-            add_rows(bins_[i], left_);
-            n_left += n_rows(bins_[i]);
-            if (n_missing() == 0) {
-                consider(best, i, n_left, left_, Missing::stay);
-                continue;
-            }
-            consider(best, i, n_left, left_, Missing::right);
-            for (std::size_t b = 0; b < left_.size(); ++b) {
-                with_missing_[b] = left_[b];
-                with_missing_[b] += missing_[b];
-            }
-            consider(best, i, n_left + n_missing(), with_missing_, Missing::left);
+        for (const index_t bin : bins_) {
+            n_left += n_rows(bin);
+            VectorCut cut{first_[bin], first_[bin + 1], {}};
+            cut.sides[0].tried = enough(n_left);
+            cut.sides[1].tried = n_missing() > 0 && enough(n_left + n_missing());
+            cuts_.push_back(cut);
         }
     }
 
-    void add_rows(index_t bin, std::vector<BlockSums>& sums) const {
-        const auto n_blocks = static_cast<index_t>(sums.size());
-        for (index_t at = first_[bin]; at < first_[bin + 1]; ++at) {
-            if (at + kAhead < n_) __builtin_prefetch(target_.blocks(sorted_[at + kAhead]));
-            const RowBlock* row = target_.blocks(sorted_[at]);
-            for (index_t b = 0; b < n_blocks; ++b) sums[b] += row[b];
-        }
-    }
-
-    void consider(Split& best, std::size_t place, index_t n_left, const std::vector<BlockSums>& left,
-                  Missing missing) const {
-        if (n_left < min_rows_ || n_ - n_left < min_rows_) return;
-        const VectorScore score = target_.score();
-        SimdPair parts = broadcast(0);
-        for (std::size_t b = 0; b < left.size(); ++b) parts += score.of_parts(left[b], whole_[b] - left[b]);
-        const double gain = target_.gain((parts[0] + parts[1]) * score.unit(), node_score_);
-        if (gain <= best.gain || !has_hessians(left)) return;
+    void consider(Split& best, std::size_t place, const VectorCut::Side& side, Missing missing) const {
+        if (!side.tried) return;
+        const double gain = target_.gain((side.score[0] + side.score[1]) * target_.score().unit(), node_score_);
+        if (gain <= best.gain || !has_hessians(side)) return;
         best.gain = gain;
         best.bin = bins_[place];
         best.missing = missing;
     }
 
     // Whether both sides of a split have the least sum of hessians.
-    bool has_hessians(const std::vector<BlockSums>& left) const {
+    bool has_hessians(const VectorCut::Side& side) const {
         if (target_.min_hessian() <= 0) return true;
-        const double h = target_.hessian(left);
-        return h >= target_.min_hessian() && target_.hessian(whole_) - h >= target_.min_hessian();
+        const double h = target_.hessian(side.hessians);
+        return h >= target_.min_hessian() && target_.hessian(hessians_) - h >= target_.min_hessian();
     }
 
     // Categories are sorted by the mean gradient of an output, for each of the few outputs whose means differ most;
@@ -139,7 +128,7 @@ private:
         const index_t width = target_.width();
         std::vector<std::int64_t> cells(bins_.size() * static_cast<std::size_t>(width), 0);
         for (std::size_t i = 0; i < bins_.size(); ++i) {
-            for (const index_t row : rows_of(bins_[i])) target_.add(cells.data() + i * width, {row});
+            for (const std::uint32_t row : rows_of(bins_[i])) target_.add(cells.data() + i * width, {row});
         }
         const std::vector<index_t> present = bins_;
         Split best;

@@ -12,6 +12,7 @@
 #include "grow/grow_options.hpp"
 #include "grow/node_vectors.hpp"
 #include "grow/vector_leaf_search.hpp"
+#include "grow/vector_scan.hpp"
 #include "grow/vector_score.hpp"
 #include "grow/vector_target.hpp"
 #include "grow/workspace.hpp"
@@ -114,8 +115,8 @@ inline void fractions_on_one_denominator_are_the_sum_of_all() {
         BlockSums side[2];
         double expected = 0;
         for (BlockSums& sums : side) {
-            for (SimdPair* g : {&sums.g0, &sums.g1}) *g = SimdPair{std::ldexp(random.uniform() - 0.5, 50), -3.0};
-            for (SimdPair* h : {&sums.h0, &sums.h1}) *h = SimdPair{std::ldexp(random.uniform(), 50), 0.0};
+            sums.g = {std::ldexp(random.uniform() - 0.5, 50), -3.0, std::ldexp(random.uniform() - 0.5, 50), -3.0};
+            sums.h = {std::ldexp(random.uniform(), 50), 0.0, std::ldexp(random.uniform(), 50), 0.0};
             expected += score.of(sums);
         }
         const SimdPair parts = score.of_parts(side[0], side[1]);
@@ -124,6 +125,50 @@ inline void fractions_on_one_denominator_are_the_sum_of_all() {
     // Without outputs there is neither score nor NaN, even if nothing is added to the hessians.
     const SimdPair nothing = VectorScore(1.0, 0.0).of_parts(BlockSums{}, BlockSums{});
     CHECK(nothing[0] == 0 && nothing[1] == 0);
+}
+
+// The kernel of each set of instructions against sums over the rows of each side.
+inline void scans_have_the_bits_of_sums_over_rows() {
+    Random random(17);
+    std::vector<RowBlock> rows(40);
+    std::vector<std::uint32_t> sorted;
+    BlockSums whole;
+    for (std::uint32_t row = 0; row < 40; ++row) {
+        for (float& step : rows[row].steps) step = static_cast<float>(random.below(1 << 24)) - (1 << 20);
+        for (index_t k = 0; k < kBlockOutputs; ++k) rows[row].steps[kBlockOutputs + k] += 1 << 20;
+        whole += rows[row];
+        sorted.push_back(39 - row);
+    }
+    const VectorScore score(1.0, 0.5);
+    // Bins of 1, 2, 3, ... rows, the last of them missing.
+    std::vector<VectorCut> cuts;
+    for (index_t begin = 0; begin < 36; begin = cuts.back().end) {
+        const auto size = static_cast<index_t>(cuts.size()) + 1;
+        VectorCut cut{begin, begin + size, {}};
+        cut.sides[0].tried = true;
+        cut.sides[1].tried = size != 2;
+        cuts.push_back(cut);
+    }
+    const BlockScan scan{rows.data(), sorted.data(), 36, 40, score, whole};
+    std::vector<VectorCut> plain = cuts;
+    scan_block_plain(scan, {plain.data(), static_cast<index_t>(plain.size())});
+    if (has_avx2()) scan_block_avx2(scan, {cuts.data(), static_cast<index_t>(cuts.size())});
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+        for (int side = 0; side < 2; ++side) {
+            BlockSums left;
+            for (index_t at = 0; at < plain[i].end; ++at) left += rows[sorted[at]];
+            for (index_t at = 36; side == 1 && at < 40; ++at) left += rows[sorted[at]];
+            SimdPair expected = score.of_parts(left, whole - left);
+            SimdPair hessians = left.hessians();
+            if (!plain[i].sides[side].tried) expected = hessians = broadcast(0);
+            for (int lane = 0; lane < 2; ++lane) {
+                CHECK(plain[i].sides[side].score[lane] == expected[lane]);
+                CHECK(plain[i].sides[side].hessians[lane] == hessians[lane]);
+                if (has_avx2()) CHECK(cuts[i].sides[side].score[lane] == expected[lane]);
+                if (has_avx2()) CHECK(cuts[i].sides[side].hessians[lane] == hessians[lane]);
+            }
+        }
+    }
 }
 
 inline void the_largest_outputs_are_searched() {
@@ -141,6 +186,7 @@ inline void test_vector_growth() {
     RUN(values_are_the_sums_of_the_rows_of_a_node);
     RUN(two_threads_search_like_one);
     RUN(fractions_on_one_denominator_are_the_sum_of_all);
+    RUN(scans_have_the_bits_of_sums_over_rows);
     RUN(the_largest_outputs_are_searched);
 }
 

@@ -1,0 +1,64 @@
+// vector_scan: the scores of all cuts of a column, for one block of outputs: the inner loop of vector_search.hpp.
+#pragma once
+
+#include <cstdint>
+
+#include "common/simd_pair.hpp"
+#include "common/simd_quad.hpp"
+#include "common/views.hpp"
+#include "grow/vector_score.hpp"
+
+namespace farthing {
+
+// A cut after some bin.
+struct VectorCut {
+    // One way to split there: rows with missing values go right, if there are any, or left.
+    struct Side {
+        SimdPair score;     // of both sides, summed over blocks
+        SimdPair hessians;  // of the left side
+        bool tried;         // whether both sides have enough rows; otherwise nothing is summed
+    };
+
+    index_t begin;  // of the rows of the bin among the sorted ones
+    index_t end;
+    Side sides[2];  // missing values to the right, and to the left
+};
+
+struct BlockScan {
+    const RowBlock* rows;         // (n,): the block of each row of the table
+    const std::uint32_t* sorted;  // rows by bin
+    index_t missing_begin;        // of the rows with missing values among them
+    index_t missing_end;
+    VectorScore score;
+    BlockSums whole;              // sums of the node
+};
+
+// OUT cuts: their scores and hessians are increased by those of the block.
+FARTHING_INLINE void scan_block_any(const BlockScan& scan, Span<VectorCut> cuts) {
+    BlockSums left;
+    BlockSums missing;
+    for (index_t at = scan.missing_begin; at < scan.missing_end; ++at) missing += scan.rows[scan.sorted[at]];
+    for (VectorCut& cut : cuts) {
+        for (index_t at = cut.begin; at < cut.end; ++at) left += scan.rows[scan.sorted[at]];
+        if (cut.sides[0].tried) {
+            cut.sides[0].score += scan.score.of_parts(left, scan.whole - left);
+            cut.sides[0].hessians += left.hessians();
+        }
+        if (cut.sides[1].tried) {
+            BlockSums with_missing = left;
+            with_missing += missing;
+            cut.sides[1].score += scan.score.of_parts(with_missing, scan.whole - with_missing);
+            cut.sides[1].hessians += with_missing.hessians();
+        }
+    }
+}
+
+FARTHING_AVX2 inline void scan_block_avx2(const BlockScan& scan, Span<VectorCut> cuts) { scan_block_any(scan, cuts); }
+inline void scan_block_plain(const BlockScan& scan, Span<VectorCut> cuts) { scan_block_any(scan, cuts); }
+
+// The same bits on every machine.
+inline void scan_block(const BlockScan& scan, Span<VectorCut> cuts) {
+    has_avx2() ? scan_block_avx2(scan, cuts) : scan_block_plain(scan, cuts);
+}
+
+}  // namespace farthing

@@ -31,25 +31,46 @@ struct BlockScan {
     index_t missing_end;
     VectorScore score;
     BlockSums whole;              // sums of the node
+    index_t skipped;              // the place of a cut: rows of its bin are not read
 };
 
+// IN  left: sums of the rows on the left, without missing values.
+FARTHING_INLINE void add_scores(const BlockScan& scan, const BlockSums& left, const BlockSums& missing,
+                                VectorCut& cut) {
+    if (cut.sides[0].tried) {
+        cut.sides[0].score += scan.score.of_parts(left, scan.whole - left);
+        cut.sides[0].hessians += left.hessians();
+    }
+    if (cut.sides[1].tried) {
+        BlockSums with_missing = left;
+        with_missing += missing;
+        cut.sides[1].score += scan.score.of_parts(with_missing, scan.whole - with_missing);
+        cut.sides[1].hessians += with_missing.hessians();
+    }
+}
+
+FARTHING_INLINE void add_rows(const BlockScan& scan, index_t begin, index_t end, BlockSums& sums) {
+    for (index_t at = begin; at < end; ++at) sums += scan.rows[scan.sorted[at]];
+}
+
+// Sums over rows are exact, so that from either end they are the same: bins before the skipped one are added from the
+// left, those after it from the right, and the largest bin, often most of the rows, not at all.
 // OUT cuts: their scores and hessians are increased by those of the block.
 FARTHING_INLINE void scan_block_any(const BlockScan& scan, Span<VectorCut> cuts) {
-    BlockSums left;
     BlockSums missing;
-    for (index_t at = scan.missing_begin; at < scan.missing_end; ++at) missing += scan.rows[scan.sorted[at]];
-    for (VectorCut& cut : cuts) {
-        for (index_t at = cut.begin; at < cut.end; ++at) left += scan.rows[scan.sorted[at]];
-        if (cut.sides[0].tried) {
-            cut.sides[0].score += scan.score.of_parts(left, scan.whole - left);
-            cut.sides[0].hessians += left.hessians();
-        }
-        if (cut.sides[1].tried) {
-            BlockSums with_missing = left;
-            with_missing += missing;
-            cut.sides[1].score += scan.score.of_parts(with_missing, scan.whole - with_missing);
-            cut.sides[1].hessians += with_missing.hessians();
-        }
+    add_rows(scan, scan.missing_begin, scan.missing_end, missing);
+    BlockSums left;
+    for (index_t i = 0; i < scan.skipped; ++i) {
+        add_rows(scan, cuts[i].begin, cuts[i].end, left);
+        add_scores(scan, left, missing, cuts[i]);
+    }
+    BlockSums left_after = scan.whole - missing;
+    for (index_t i = cuts.size - 1; i >= scan.skipped; --i) {
+        add_scores(scan, left_after, missing, cuts[i]);
+        if (i == scan.skipped) break;
+        BlockSums bin;
+        add_rows(scan, cuts[i].begin, cuts[i].end, bin);
+        left_after = left_after - bin;
     }
 }
 

@@ -11,10 +11,12 @@
 
 #include "common/simd_pair.hpp"
 #include "common/views.hpp"
+#include "grow/sparse_rows.hpp"
 #include "grow/split.hpp"
 #include "grow/vector_scan.hpp"
 #include "grow/vector_target.hpp"
 #include "table/bin_codes.hpp"
+#include "table/binned_table.hpp"
 #include "table/column_bins.hpp"
 
 namespace farthing {
@@ -26,11 +28,21 @@ public:
     VectorSearch(const VectorTarget& target, const std::int64_t* node, double node_score, index_t min_rows,
                  const index_t* rows, index_t n)
         : target_(target), node_(node), node_score_(node_score), min_rows_(min_rows), rows_(rows), n_(n),
-          sorted_(static_cast<std::size_t>(n)), codes_(static_cast<std::size_t>(n)) {}
+          own_(static_cast<std::size_t>(n)), codes_(static_cast<std::size_t>(n)) {}
 
-    // OUT constant: whether all rows share a bin.
-    Split find(const CodeColumn& codes, const ColumnBins& bins, bool& constant) {
-        sort_rows(codes, bins.n_bins);
+    // IN  sparse: the rows of the node by their bins in sparse columns.   OUT constant: whether all rows share a bin.
+    Split find(const BinnedTable& table, index_t column, const SparseRows& sparse, bool& constant) {
+        const ColumnBins& bins = table.columns[column];
+        if (sparse.lists(column)) {
+            take_rows(sparse, column, bins.n_bins);
+        } else {
+            sort_rows(table.column(column), bins.n_bins);
+        }
+        missing_bin_ = bins.n_bins;
+        bins_.clear();
+        for (index_t bin = 0; bin < bins.n_bins; ++bin) {
+            if (n_rows(bin) > 0) bins_.push_back(bin);
+        }
         constant = bins_.size() + (n_missing() > 0) < 2;
         if (constant) return {};
         if (bins.categorical) return categorical();
@@ -46,34 +58,50 @@ private:
     index_t min_rows_;
     const index_t* rows_;
     index_t n_;
-    std::vector<std::uint32_t> sorted_;    // the rows, by bin
+    std::vector<std::uint32_t> own_;       // memory of sorted_, for dense columns
     std::vector<std::uint8_t> codes_;      // the bin of each row
-    std::array<index_t, 257> first_{};     // where each bin begins among them
+    const std::uint32_t* sorted_ = nullptr;  // the rows, by bin
+    std::array<index_t, 257> begin_{};     // where each bin begins among them
+    std::array<index_t, 257> n_rows_{};    // the rows of each bin
+    index_t unlisted_ = -1;                // a bin whose rows are not among them
     index_t missing_bin_ = 0;
     std::vector<index_t> bins_;            // bins that hold rows, in the order in which they go left; not the missing
     std::vector<VectorCut> cuts_;          // one after each of them
+    index_t skipped_ = 0;                  // the place of that of the largest bin, or of the one not listed
     SimdPair hessians_ = broadcast(0);     // of the node
 
     static constexpr std::size_t kMaxOrders = 4;
 
-    Span<const std::uint32_t> rows_of(index_t bin) const { return {sorted_.data() + first_[bin], n_rows(bin)}; }
-    index_t n_rows(index_t bin) const { return first_[bin + 1] - first_[bin]; }
+    index_t n_rows(index_t bin) const { return n_rows_[bin]; }
     index_t n_missing() const { return n_rows(missing_bin_); }
 
     void sort_rows(const CodeColumn& codes, index_t n_bins) {
-        std::array<index_t, 257> next{};
+        std::fill(n_rows_.begin(), n_rows_.begin() + n_bins + 1, 0);
         for (index_t i = 0; i < n_; ++i) {
             codes_[i] = codes[rows_[i]];
-            ++next[codes_[i] + 1];
+            ++n_rows_[codes_[i]];
         }
-        for (index_t bin = 0; bin <= n_bins; ++bin) next[bin + 1] += next[bin];
-        first_ = next;
-        for (index_t i = 0; i < n_; ++i) sorted_[next[codes_[i]]++] = static_cast<std::uint32_t>(rows_[i]);
-        missing_bin_ = n_bins;
-        bins_.clear();
-        for (index_t bin = 0; bin < n_bins; ++bin) {
-            if (n_rows(bin) > 0) bins_.push_back(bin);
+        std::array<index_t, 257> next;
+        index_t before = 0;
+        for (index_t bin = 0; bin <= n_bins; ++bin) {
+            next[bin] = begin_[bin] = before;
+            before += n_rows_[bin];
         }
+        for (index_t i = 0; i < n_; ++i) own_[next[codes_[i]]++] = static_cast<std::uint32_t>(rows_[i]);
+        sorted_ = own_.data();
+        unlisted_ = -1;
+    }
+
+    void take_rows(const SparseRows& sparse, index_t column, index_t n_bins) {
+        sorted_ = sparse.sorted();
+        unlisted_ = sparse.default_bin(column);
+        index_t n_listed = 0;
+        for (index_t bin = 0; bin <= n_bins; ++bin) {
+            begin_[bin] = sparse.begin(column, bin);
+            n_rows_[bin] = sparse.end(column, bin) - begin_[bin];
+            n_listed += n_rows_[bin];
+        }
+        n_rows_[unlisted_] = n_ - n_listed;
     }
 
     // Tries a cut after each of bins_. The sums of a block stay in registers from bin to bin.
@@ -83,8 +111,8 @@ private:
         for (index_t b = 0; b < target_.n_blocks(); ++b) {
             const BlockSums whole = target_.block_of(node_, b);
             hessians_ += whole.hessians();
-            scan_block({target_.block(b), sorted_.data(), first_[missing_bin_], first_[missing_bin_ + 1],
-                        target_.score(), whole},
+            scan_block({target_.block(b), sorted_, begin_[missing_bin_], begin_[missing_bin_] + n_missing(),
+                        target_.score(), whole, skipped_},
                        {cuts_.data(), static_cast<index_t>(cuts_.size())});
         }
         for (std::size_t i = 0; i < cuts_.size(); ++i) {
@@ -96,10 +124,15 @@ private:
     void list_cuts() {
         cuts_.clear();
         const auto enough = [&](index_t n_left) { return n_left >= min_rows_ && n_ - n_left >= min_rows_; };
+        skipped_ = 0;
         index_t n_left = 0;
         for (const index_t bin : bins_) {
             n_left += n_rows(bin);
-            VectorCut cut{first_[bin], first_[bin + 1], {}};
+            const index_t largest = bins_[static_cast<std::size_t>(skipped_)];
+            if (largest != unlisted_ && (bin == unlisted_ || n_rows(bin) > n_rows(largest))) {
+                skipped_ = static_cast<index_t>(cuts_.size());
+            }
+            VectorCut cut{begin_[bin], begin_[bin] + n_rows(bin), {}};
             cut.sides[0].tried = enough(n_left);
             cut.sides[1].tried = n_missing() > 0 && enough(n_left + n_missing());
             cuts_.push_back(cut);
@@ -128,7 +161,7 @@ private:
         const index_t width = target_.width();
         std::vector<std::int64_t> cells(bins_.size() * static_cast<std::size_t>(width), 0);
         for (std::size_t i = 0; i < bins_.size(); ++i) {
-            for (const std::uint32_t row : rows_of(bins_[i])) target_.add(cells.data() + i * width, {row});
+            target_.add_rows(cells.data() + i * width, sorted_ + begin_[bins_[i]], n_rows(bins_[i]));
         }
         const std::vector<index_t> present = bins_;
         Split best;

@@ -96,7 +96,8 @@ public:
         sums[n_blocks_ * kBlockSums] += 1;
     }
     // The same for many rows.
-    void add_rows(std::int64_t* sums, const index_t* rows, index_t n) const {
+    template <class Index>
+    void add_rows(std::int64_t* sums, const Index* rows, index_t n) const {
         for (index_t b = 0; b < n_blocks_; ++b) {
             const RowBlock* own = block(b);
             BlockSums total;

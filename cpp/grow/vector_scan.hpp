@@ -1,4 +1,4 @@
-// vector_scan: the scores of all cuts of a column, for one block of outputs: the inner loop of vector_search.hpp.
+// vector_scan: the scores of all cuts of a column, for a block of outputs or two: the inner loop of vector_search.hpp.
 #pragma once
 
 #include <cstdint>
@@ -24,61 +24,72 @@ struct VectorCut {
     Side sides[2];  // missing values to the right, and to the left
 };
 
+// Sums: BlockSums or PairSums.
+template <class Sums>
 struct BlockScan {
-    const RowBlock* rows;         // (n,): the block of each row of the table
+    const typename Sums::Row* rows;  // (n,): the block or blocks of each row of the table
     const std::uint32_t* sorted;  // rows by bin
     index_t missing_begin;        // of the rows with missing values among them
     index_t missing_end;
     VectorScore score;
-    BlockSums whole;              // sums of the node
+    Sums whole;                   // sums of the node
     index_t skipped;              // the place of a cut: rows of its bin are not read
 };
 
 // IN  left: sums of the rows on the left, without missing values.
-FARTHING_INLINE void add_scores(const BlockScan& scan, const BlockSums& left, const BlockSums& missing,
-                                VectorCut& cut) {
+template <class Sums>
+FARTHING_INLINE void add_scores(const BlockScan<Sums>& scan, const Sums& left, const Sums& missing, VectorCut& cut) {
     if (cut.sides[0].tried) {
-        cut.sides[0].score += scan.score.of_parts(left, scan.whole - left);
+        scan.score.add_parts(left, scan.whole, cut.sides[0].score);
         cut.sides[0].hessians += left.hessians();
     }
     if (cut.sides[1].tried) {
-        BlockSums with_missing = left;
+        Sums with_missing = left;
         with_missing += missing;
-        cut.sides[1].score += scan.score.of_parts(with_missing, scan.whole - with_missing);
+        scan.score.add_parts(with_missing, scan.whole, cut.sides[1].score);
         cut.sides[1].hessians += with_missing.hessians();
     }
 }
 
-FARTHING_INLINE void add_rows(const BlockScan& scan, index_t begin, index_t end, BlockSums& sums) {
+template <class Sums>
+FARTHING_INLINE void add_rows(const BlockScan<Sums>& scan, index_t begin, index_t end, Sums& sums) {
     for (index_t at = begin; at < end; ++at) sums += scan.rows[scan.sorted[at]];
 }
 
 // Sums over rows are exact, so that from either end they are the same: bins before the skipped one are added from the
 // left, those after it from the right, and the largest bin, often most of the rows, not at all.
 // OUT cuts: their scores and hessians are increased by those of the block.
-FARTHING_INLINE void scan_block_any(const BlockScan& scan, Span<VectorCut> cuts) {
-    BlockSums missing;
+template <class Sums>
+FARTHING_INLINE void scan_block_any(const BlockScan<Sums>& scan, Span<VectorCut> cuts) {
+    Sums missing;
     add_rows(scan, scan.missing_begin, scan.missing_end, missing);
-    BlockSums left;
+    Sums left;
     for (index_t i = 0; i < scan.skipped; ++i) {
         add_rows(scan, cuts[i].begin, cuts[i].end, left);
         add_scores(scan, left, missing, cuts[i]);
     }
-    BlockSums left_after = scan.whole - missing;
+    Sums left_after = scan.whole - missing;
     for (index_t i = cuts.size - 1; i >= scan.skipped; --i) {
         add_scores(scan, left_after, missing, cuts[i]);
         if (i == scan.skipped) break;
-        BlockSums bin;
+        Sums bin;
         add_rows(scan, cuts[i].begin, cuts[i].end, bin);
         left_after = left_after - bin;
     }
 }
 
-FARTHING_AVX2 inline void scan_block_avx2(const BlockScan& scan, Span<VectorCut> cuts) { scan_block_any(scan, cuts); }
-inline void scan_block_plain(const BlockScan& scan, Span<VectorCut> cuts) { scan_block_any(scan, cuts); }
+template <class Sums>
+FARTHING_AVX2 void scan_block_avx2(const BlockScan<Sums>& scan, Span<VectorCut> cuts) {
+    scan_block_any(scan, cuts);
+}
+template <class Sums>
+void scan_block_plain(const BlockScan<Sums>& scan, Span<VectorCut> cuts) {
+    scan_block_any(scan, cuts);
+}
 
 // The same bits on every machine.
-inline void scan_block(const BlockScan& scan, Span<VectorCut> cuts) {
+template <class Sums>
+void scan_block(const BlockScan<Sums>& scan, Span<VectorCut> cuts) {
     has_avx2() ? scan_block_avx2(scan, cuts) : scan_block_plain(scan, cuts);
 }
 

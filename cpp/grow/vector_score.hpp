@@ -21,9 +21,16 @@ constexpr int kRowBits = 24;
 struct alignas(32) RowBlock {
     float steps[kBlockSums] = {};
 };
+// Two blocks of a row: one line of the cache.
+struct alignas(64) RowPair {
+    RowBlock first;
+    RowBlock second;
+};
 
 // Sums over rows.
 struct BlockSums {
+    using Row = RowBlock;
+
     SimdQuad g = {};
     SimdQuad h = {};
 
@@ -38,6 +45,27 @@ struct BlockSums {
     FARTHING_INLINE BlockSums operator-(const BlockSums& other) const { return {g - other.g, h - other.h}; }
     // The sum of the hessians of the first two outputs with those of the last two.
     FARTHING_INLINE SimdPair hessians() const { return low_half(h) + high_half(h); }
+};
+
+// The same for two blocks.
+struct PairSums {
+    using Row = RowPair;
+
+    BlockSums first;
+    BlockSums second;
+
+    FARTHING_INLINE void operator+=(const RowPair& row) {
+        first += row.first;
+        second += row.second;
+    }
+    FARTHING_INLINE void operator+=(const PairSums& other) {
+        first += other.first;
+        second += other.second;
+    }
+    FARTHING_INLINE PairSums operator-(const PairSums& other) const {
+        return {first - other.first, second - other.second};
+    }
+    FARTHING_INLINE SimdPair hessians() const { return first.hessians() + second.hessians(); }
 };
 
 // The sum of G^2 / (H + l2) over the outputs of a block, in units of `unit()`.
@@ -64,6 +92,15 @@ public:
         const SimdPair b0 = low_half(b);
         const SimdPair b1 = high_half(b);
         return (low_half(a) * b1 + high_half(a) * b0) / (b0 * b1);
+    }
+
+    // IN OUT sum: increased by the scores of a split, block by block.
+    FARTHING_INLINE void add_parts(const BlockSums& left, const BlockSums& whole, SimdPair& sum) const {
+        sum += of_parts(left, whole - left);
+    }
+    FARTHING_INLINE void add_parts(const PairSums& left, const PairSums& whole, SimdPair& sum) const {
+        add_parts(left.first, whole.first, sum);
+        add_parts(left.second, whole.second, sum);
     }
 
 private:

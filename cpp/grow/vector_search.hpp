@@ -108,17 +108,27 @@ private:
     void try_cuts(Split& best) {
         list_cuts();
         hessians_ = broadcast(0);
-        for (index_t b = 0; b < target_.n_blocks(); ++b) {
-            const BlockSums whole = target_.block_of(node_, b);
-            hessians_ += whole.hessians();
-            scan_block({target_.block(b), sorted_, begin_[missing_bin_], begin_[missing_bin_] + n_missing(),
-                        target_.score(), whole, skipped_},
-                       {cuts_.data(), static_cast<index_t>(cuts_.size())});
+        for (index_t b = 0; b < target_.n_blocks(); b += 2) {
+            const BlockSums first = target_.block_of(node_, b);
+            if (b + 1 < target_.n_blocks()) {
+                scan(target_.pairs(b), PairSums{first, target_.block_of(node_, b + 1)});
+            } else {
+                scan(target_.last_block(), first);
+            }
         }
         for (std::size_t i = 0; i < cuts_.size(); ++i) {
             consider(best, i, cuts_[i].sides[0], n_missing() == 0 ? Missing::stay : Missing::right);
             consider(best, i, cuts_[i].sides[1], Missing::left);
         }
+    }
+
+    // Adds the scores of a block, or of two.
+    template <class Sums>
+    void scan(const typename Sums::Row* rows, const Sums& whole) {
+        hessians_ += whole.hessians();
+        scan_block<Sums>({rows, sorted_, begin_[missing_bin_], begin_[missing_bin_] + n_missing(), target_.score(),
+                          whole, skipped_},
+                         {cuts_.data(), static_cast<index_t>(cuts_.size())});
     }
 
     void list_cuts() {

@@ -67,7 +67,7 @@ public:
           n_blocks_((n_searched() + kBlockOutputs - 1) / kBlockOutputs),
           g_(grid_of(gradients, 1, kRowBits, n_threads)), h_(grid_of(hessians, 1, kRowBits, n_threads)),
           score_(g_.unit * g_.unit / h_.unit, l2 / h_.unit), l2_(l2), min_hessian_(min_hessian) {
-        blocks_.resize(static_cast<std::size_t>(n_blocks_ * n_));
+        memory_.resize(static_cast<std::size_t>((n_blocks_ * n_ + 1) / 2));
         parallel_ranges(n_, threads_for(n_threads, n_ * n_searched() / 16384), [&](index_t begin, index_t end) {
             constexpr index_t kRows = 64;  // which stay in the cache while the outputs come one by one
             for (index_t first = begin; first < end; first += kRows) {
@@ -81,14 +81,16 @@ public:
     index_t n_values() const { return n_values_; }
     index_t n_searched() const { return static_cast<index_t>(searched_.size()); }
     index_t n_blocks() const { return n_blocks_; }
-    const RowBlock* block(index_t b) const { return blocks_.data() + b * n_; }  // (n,)
+    // Two blocks of each row, (n,), the first of them an even number; a last one without a second.
+    const RowPair* pairs(index_t b) const { return memory_.data() + b / 2 * n_; }
+    const RowBlock* last_block() const { return &pairs(n_blocks_ - 1)->first; }
     const VectorScore& score() const { return score_; }
     double min_hessian() const { return min_hessian_; }
 
     Row row(index_t i) const { return {i}; }
     void add(std::int64_t* sums, const Row& row) const {
         for (index_t b = 0; b < n_blocks_; ++b) {
-            const RowBlock& own = block(b)[row.row];
+            const RowBlock& own = all_blocks()[place_of(b)(row.row)];
             for (index_t s = 0; s < kBlockSums; ++s) {
                 sums[b * kBlockSums + s] += static_cast<std::int64_t>(own.steps[s]);
             }
@@ -99,9 +101,9 @@ public:
     template <class Index>
     void add_rows(std::int64_t* sums, const Index* rows, index_t n) const {
         for (index_t b = 0; b < n_blocks_; ++b) {
-            const RowBlock* own = block(b);
+            const Place at = place_of(b);
             BlockSums total;
-            for (index_t i = 0; i < n; ++i) total += own[rows[i]];
+            for (index_t i = 0; i < n; ++i) total += all_blocks()[at(static_cast<index_t>(rows[i]))];
             std::int64_t* to = sums + b * kBlockSums;
             for (index_t k = 0; k < kBlockOutputs; ++k) {
                 to[k] += static_cast<std::int64_t>(total.g[k]);
@@ -166,7 +168,22 @@ private:
     VectorScore score_;
     double l2_;
     double min_hessian_;
-    std::vector<RowBlock> blocks_;  // (n_blocks, n)
+    // Pairs of blocks, (n_blocks / 2, n); if their number is odd, then the last blocks, (n,).
+    std::vector<RowPair> memory_;
+
+    // Of row i, block b is number `first + stride * i` of all blocks in memory.
+    struct Place {
+        index_t first;
+        index_t stride;
+
+        index_t operator()(index_t row) const { return first + stride * row; }
+    };
+    Place place_of(index_t b) const {
+        const bool is_single = b % 2 == 0 && b + 1 == n_blocks_;
+        return is_single ? Place{b * n_, 1} : Place{b / 2 * 2 * n_ + b % 2, 2};
+    }
+    RowBlock* all_blocks() { return reinterpret_cast<RowBlock*>(memory_.data()); }
+    const RowBlock* all_blocks() const { return reinterpret_cast<const RowBlock*>(memory_.data()); }
 
     static index_t g_place(index_t k) { return k / kBlockOutputs * kBlockSums + k % kBlockOutputs; }
     static index_t h_place(index_t k) { return g_place(k) + kBlockOutputs; }
@@ -174,13 +191,14 @@ private:
     void fill_output(Span<const double> gradients, Span<const double> hessians, index_t k, index_t begin, index_t end) {
         const index_t place = k % kBlockOutputs;
         const index_t from = searched_[k] * n_;
-        RowBlock* own = blocks_.data() + k / kBlockOutputs * n_;
+        const Place at = place_of(k / kBlockOutputs);
         for (index_t i = begin; i < end; ++i) {
             const auto g = static_cast<float>(g_.steps(gradients[from + i]));
             const auto h = hessians.size ? static_cast<float>(h_.steps(hessians[from + i])) : 1.0f;
-            own[i].steps[place] = g;
+            RowBlock& own = all_blocks()[at(i)];
+            own.steps[place] = g;
             // A gradient without a hessian would have an infinite score; one grid step makes it finite.
-            own[i].steps[kBlockOutputs + place] = g != 0 ? std::max(h, 1.0f) : h;
+            own.steps[kBlockOutputs + place] = g != 0 ? std::max(h, 1.0f) : h;
         }
     }
 };

@@ -159,18 +159,20 @@ inline void fractions_on_one_denominator_are_the_sum_of_all() {
 }
 
 // The kernel of each set of instructions against sums over the rows of each side; those of the last rows are missing.
-inline void check_scan(const BlockScan& scan, std::vector<VectorCut> cuts) {
+template <class Sums>
+void check_scan(const BlockScan<Sums>& scan, std::vector<VectorCut> cuts) {
     std::vector<VectorCut> plain = cuts;
     scan_block_plain(scan, {plain.data(), static_cast<index_t>(plain.size())});
     if (has_avx2()) scan_block_avx2(scan, {cuts.data(), static_cast<index_t>(cuts.size())});
     for (std::size_t i = 0; i < plain.size(); ++i) {
         for (int side = 0; side < 2; ++side) {
-            BlockSums left;
+            Sums left;
             for (index_t at = 0; at < plain[i].end; ++at) left += scan.rows[scan.sorted[at]];
             for (index_t at = scan.missing_begin; side == 1 && at < scan.missing_end; ++at) {
                 left += scan.rows[scan.sorted[at]];
             }
-            SimdPair expected = scan.score.of_parts(left, scan.whole - left);
+            SimdPair expected = broadcast(0);
+            scan.score.add_parts(left, scan.whole, expected);
             SimdPair hessians = left.hessians();
             if (!plain[i].sides[side].tried) expected = hessians = broadcast(0);
             for (int lane = 0; lane < 2; ++lane) {
@@ -186,6 +188,8 @@ inline void check_scan(const BlockScan& scan, std::vector<VectorCut> cuts) {
 inline void scans_have_the_bits_of_sums_over_rows() {
     Random random(17);
     std::vector<RowBlock> rows(40);
+    std::vector<RowPair> pairs(40);
+    PairSums of_pairs;
     std::vector<std::uint32_t> sorted;
     BlockSums whole;
     for (std::uint32_t row = 0; row < 40; ++row) {
@@ -193,6 +197,10 @@ inline void scans_have_the_bits_of_sums_over_rows() {
         for (index_t k = 0; k < kBlockOutputs; ++k) rows[row].steps[kBlockOutputs + k] += 1 << 20;
         whole += rows[row];
         sorted.push_back(39 - row);
+    }
+    for (std::size_t row = 0; row < 40; ++row) {
+        pairs[row] = {rows[row], rows[(row + 7) % 40]};
+        of_pairs += pairs[row];
     }
     const VectorScore score(1.0, 0.5);
     // Bins of 1, 2, 3, ... rows, the last of them missing.
@@ -205,7 +213,8 @@ inline void scans_have_the_bits_of_sums_over_rows() {
         cuts.push_back(cut);
     }
     for (index_t skipped = 0; skipped < static_cast<index_t>(cuts.size()); ++skipped) {
-        check_scan({rows.data(), sorted.data(), 36, 40, score, whole, skipped}, cuts);
+        check_scan<BlockSums>({rows.data(), sorted.data(), 36, 40, score, whole, skipped}, cuts);
+        check_scan<PairSums>({pairs.data(), sorted.data(), 36, 40, score, of_pairs, skipped}, cuts);
     }
 }
 

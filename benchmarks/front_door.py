@@ -9,7 +9,12 @@ more than a minute, a part of them is run, spread evenly, and the time multiplie
 
 The front door of before is that of another checkout: FARTHING_BEFORE names its folder of sources, with the
 compiled core in it. Without it these lines are left out. Each side runs in a process of its own, which reads
-the table before the clock starts; the last lines compare the largest memory of these processes.
+the table before the clock starts. The lines on processor time add up all threads; other programs disturb it
+far less, and LightGBM has one thread for it, since more only add to it. The last lines compare the largest
+memory of these processes.
+
+FARTHING_TABLES and FARTHING_BEFORE_TABLES name the tables to run, and to run the front door of before on,
+separated by semicolons; without them all are. What was not measured is "nan", and missed.
 """
 
 from __future__ import annotations
@@ -76,19 +81,23 @@ def table_of(name: str, rows: int | None) -> tuple[NDArray[np.float64], NDArray[
     return X[some], y[some], prices.tolist()
 
 
-def fit_ours(X: NDArray[np.float64], y: NDArray[np.int64], prices: list[float], _: int) -> float:
-    """Fit the front door, and return the seconds."""
+def fit_ours(
+    X: NDArray[np.float64], y: NDArray[np.int64], prices: list[float], _: int
+) -> tuple[float, float]:
+    """Fit the front door, and return the seconds, and those of the processor."""
     from farthing import BudgetedClassifier  # noqa: PLC0415
     from farthing.base.registry import import_methods  # noqa: PLC0415
 
     import_methods()
-    start = time.perf_counter()
+    start, processor = time.perf_counter(), time.process_time()
     BudgetedClassifier(prices, SHARE * sum(prices)).fit(X, y)
-    return time.perf_counter() - start
+    return time.perf_counter() - start, time.process_time() - processor
 
 
-def fit_lightgbm(X: NDArray[np.float64], y: NDArray[np.int64], prices: list[float], threads: int) -> float:
-    """Fit LightGBM 60 times and once more, and return the seconds."""
+def fit_lightgbm(
+    X: NDArray[np.float64], y: NDArray[np.int64], prices: list[float], threads: int
+) -> tuple[float, float]:
+    """Fit LightGBM 60 times and once more, and return the seconds, and those of the processor."""
     import lightgbm  # noqa: PLC0415
 
     n_classes = int(y.max()) + 1
@@ -113,7 +122,7 @@ def fit_lightgbm(X: NDArray[np.float64], y: NDArray[np.int64], prices: list[floa
         data = X[part] if columns is None else X[np.ix_(part, columns)]
         return lightgbm.train({**base, **options}, lightgbm.Dataset(data, y[part]), N_ROUNDS)
 
-    begin = time.perf_counter()
+    begin, processor = time.perf_counter(), time.process_time()
     gains = train(learn, {}, None).feature_importance("gain") / np.maximum(whole, 1e-9)
     of_one = time.perf_counter() - begin
     order = np.argsort(-gains, kind="stable")
@@ -131,69 +140,96 @@ def fit_lightgbm(X: NDArray[np.float64], y: NDArray[np.int64], prices: list[floa
         if whole[used].sum() <= budget and right > best:
             best, chosen = right, (options, columns)
     train(rows, *chosen)
-    return (time.perf_counter() - begin) * every
+    return (time.perf_counter() - begin) * every, (time.process_time() - processor) * every
 
 
 SIDES = {"ours": fit_ours, "lightgbm": fit_lightgbm}
 
 
-def measure(side: str, file: Path, threads: int, sources: str | None = None) -> tuple[float, float]:
-    """Run one side in a process of its own; return the seconds and the largest memory, in MB."""
+def measure(side: str, file: Path, threads: int, sources: str | None = None) -> tuple[float, float, float]:
+    """Run one side in a process of its own; return seconds, those of the processor, and peak memory in MB."""
     environment = dict(os.environ)
     root = str(Path(__file__).parents[1])
-    environment["PYTHONPATH"] = os.pathsep.join([*([sources] if sources else []), root])
+    environment["PYTHONPATH"] = root
+    environment["FARTHING_SIDE"] = sources or ""
     words = [sys.executable, "-m", "benchmarks.front_door", side, str(file), str(threads)]
     # Outside the checkout, so that its own sources do not come first.
     told = subprocess.run(
         words, env=environment, cwd=file.parent, capture_output=True, text=True, check=True
     ).stdout
     found = json.loads(told.splitlines()[-1])
-    return found["seconds"], found["memory"]
+    return found["seconds"], found["processor"], found["memory"]
+
+
+NOT_MEASURED = (np.nan, np.nan, np.nan)
+
+
+def chosen(variable: str) -> list[str]:
+    """Return the tables that a variable of the environment names, or all."""
+    given = os.environ.get(variable)
+    return list(TABLES) if given is None else [name for name in given.split(";") if name]
 
 
 def run(threads: int) -> list[Line]:
     """Measure everything."""
     before = os.environ.get("FARTHING_BEFORE")
     own = os.environ.get("FARTHING_SOURCES")
-    lines, memory = [], []
+    lines, details = [], []
     with tempfile.TemporaryDirectory() as folder:
         for name, rows in TABLES.items():
-            X, y, prices = table_of(name, rows)
-            file = Path(folder) / "table.npz"
-            np.savez(file, X=X, y=y, prices=prices)
-            turns = TURNS if len(y) < SMALL else 1
-            found: dict[str, list[tuple[float, float]]] = {"ours": [], "lightgbm": [], "before": []}
-            for _ in range(turns):
-                found["ours"].append(measure("ours", file, threads, own))
-                found["lightgbm"].append(min(measure("lightgbm", file, t) for t in (1, 2)))
+            found: dict[str, list[tuple[float, float, float]]] = {"ours": [], "lightgbm": [], "one": []}
+            old = [NOT_MEASURED]
+            if name in chosen("FARTHING_TABLES"):
+                X, y, prices = table_of(name, rows)
+                file = Path(folder) / "table.npz"
+                np.savez(file, X=X, y=y, prices=prices)
+                for _ in range(TURNS if len(y) < SMALL else 1):
+                    found["ours"].append(measure("ours", file, threads, own))
+                    found["one"].append(measure("lightgbm", file, 1))
+                    found["lightgbm"].append(min(found["one"][-1], measure("lightgbm", file, 2)))
+                if before and name in chosen("FARTHING_BEFORE_TABLES"):
+                    old = [measure("ours", file, threads, before)]
+            of = {
+                side: np.median(np.array(values or [NOT_MEASURED]), axis=0) for side, values in found.items()
+            }
+            rivals = [("LightGBM", of["lightgbm"], of["one"], 1.0)]
             if before:
-                found["before"].append(measure("ours", file, threads, before))
-            of = {side: np.median(np.array(values), axis=0) for side, values in found.items() if values}
-            ours, theirs = of["ours"], of["lightgbm"]
-            ratios = [a[0] / b[0] for a, b in zip(found["ours"], found["lightgbm"], strict=True)]
-            lines.append(Line(name, "LightGBM", ours[0], theirs[0], float(np.median(ratios)), 1.0))
-            memory.append(
-                Line(f"{name}, memory", "LightGBM", ours[1], theirs[1], ours[1] / theirs[1], None, unit="MB")
-            )
-            if before:
-                old = of["before"]
-                lines.append(Line(name, "before", ours[0], old[0], ours[0] / old[0], 0.2))
-                memory.append(
-                    Line(f"{name}, memory", "before", ours[1], old[1], ours[1] / old[1], None, unit="MB")
+                rivals.append(("before", np.array(old[0]), np.array(old[0]), 0.2))
+            for rival, theirs, alone, goal in rivals:
+                ours = of["ours"]
+                ratio = float(ours[0] / theirs[0])
+                if rival == "LightGBM" and found["ours"]:
+                    pairs = zip(found["ours"], found["lightgbm"], strict=True)
+                    ratio = float(np.median([a[0] / b[0] for a, b in pairs]))
+                lines.append(Line(name, rival, ours[0], theirs[0], ratio, goal))
+                processor = Line(f"{name}, processor", rival, ours[1], alone[1], ours[1] / alone[1], None)
+                memory = Line(
+                    f"{name}, memory", rival, ours[2], theirs[2], ours[2] / theirs[2], None, unit="MB"
                 )
-            print(*lines[-2:], sep="\n", flush=True)
-    return lines + memory
+                details += [processor, memory]
+                print(lines[-1], processor, memory, sep="\n", flush=True)
+    return lines + sorted(details, key=lambda line: line.unit == "MB")
 
 
 def main() -> None:
     """Measure one side, as a process of its own."""
+    if sources := os.environ.get("FARTHING_SIDE"):
+        # An editable installation finds its own sources before any path.
+        sys.meta_path[:] = [
+            finder for finder in sys.meta_path if not type(finder).__module__.startswith("_editable")
+        ]
+        sys.path.insert(0, sources)
+        import farthing  # noqa: PLC0415
+
+        if not Path(farthing.__file__).is_relative_to(sources):
+            raise RuntimeError(f"farthing is that of {farthing.__file__}, not of {sources}")
     side, file, threads = sys.argv[1:4]
     warnings.simplefilter("ignore")
     with np.load(file) as data:
         X, y, prices = data["X"], data["y"], data["prices"].tolist()
-    taken = SIDES[side](X, y, prices, int(threads))
+    seconds, processor = SIDES[side](X, y, prices, int(threads))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"seconds": taken, "memory": peak}))
+    print(json.dumps({"seconds": seconds, "processor": processor, "memory": peak}))
 
 
 if __name__ == "__main__":

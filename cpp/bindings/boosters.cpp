@@ -42,11 +42,11 @@ class PyProblem {
 public:
     PyProblem(const BinnedTable& table, Vector<double> own, Vector<double> shared, Vector<index_t> group_of,
               const std::string& loss, index_t n_outputs, Vector<double> target, Vector<double> weights, bool weighted,
-              double learning_rate, double l2, index_t max_depth, index_t max_leaves, index_t min_rows_leaf,
-              int n_threads)
+              double learning_rate, double l2, bool multi_output, index_t max_depth, index_t max_leaves,
+              index_t min_rows_leaf, int n_threads)
         : own_(own), shared_(shared), group_of_(group_of), target_(target), weights_(weights),
           problem_{table, cost_sheet_of(own, shared, group_of, table.n_columns()), {}, {}, span(weights), weighted,
-                   learning_rate, l2} {
+                   learning_rate, l2, multi_output && n_outputs > 1} {
         require(span(target).size == table.n_rows && span(weights).size == table.n_rows,
                 "target and weights: one for each row");
         require(max_depth >= 0 && max_leaves >= 1 && min_rows_leaf >= 1, "limits of trees: too small");
@@ -127,9 +127,10 @@ public:
     // The fields of a forest of constants and trees, round by round.
     Fields forest(const std::vector<double>& start, const std::vector<Tree>& trees) const {
         TreeList list;
-        const index_t n_outputs = problem_.n_outputs();
-        for (index_t output = 0; output < n_outputs; ++output) list.add_constant(start[output], output);
-        for (std::size_t t = 0; t < trees.size(); ++t) list.add(trees[t], static_cast<index_t>(t) % n_outputs);
+        const index_t n_trees = problem_.trees_per_round();
+        const index_t width = problem_.n_outputs() / n_trees;
+        for (index_t t = 0; t < n_trees; ++t) list.add_constant({start.data() + t * width, width}, t);
+        for (std::size_t t = 0; t < trees.size(); ++t) list.add(trees[t], static_cast<index_t>(t) % n_trees);
         Fields out = fields(std::move(list.nodes));
         out["offsets"] = to_numpy(std::move(list.offsets));
         out["target"] = to_numpy(std::move(list.target));
@@ -241,10 +242,10 @@ private:
 void bind_boosters(nb::module_& m) {
     nb::class_<PyProblem>(m, "BoostProblem")
         .def(nb::init<const BinnedTable&, Vector<double>, Vector<double>, Vector<index_t>, const std::string&, index_t,
-                      Vector<double>, Vector<double>, bool, double, double, index_t, index_t, index_t, int>(),
+                      Vector<double>, Vector<double>, bool, double, double, bool, index_t, index_t, index_t, int>(),
              nb::keep_alive<1, 2>(), "table"_a, "own"_a, "shared"_a, "group_of"_a, nb::kw_only(), "loss"_a,
-             "n_outputs"_a, "target"_a, "weights"_a, "weighted"_a, "learning_rate"_a, "l2"_a, "max_depth"_a,
-             "max_leaves"_a, "min_rows_leaf"_a, "n_threads"_a);
+             "n_outputs"_a, "target"_a, "weights"_a, "weighted"_a, "learning_rate"_a, "l2"_a,
+             "multi_output"_a, "max_depth"_a, "max_leaves"_a, "min_rows_leaf"_a, "n_threads"_a);
 
     nb::class_<PyFolds>(m, "BoostFolds")
         .def(nb::init<const PyProblem&, const Columns&, const Columns&, const std::vector<Vector<double>>&,

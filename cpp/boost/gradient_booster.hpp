@@ -16,7 +16,10 @@
 #include "grow/gradient_target.hpp"
 #include "grow/grow_options.hpp"
 #include "grow/grower.hpp"
+#include "grow/node_vectors.hpp"
 #include "grow/tree.hpp"
+#include "grow/vector_leaf_search.hpp"
+#include "grow/vector_target.hpp"
 #include "grow/workspace.hpp"
 #include "table/binned_table.hpp"
 
@@ -32,9 +35,11 @@ struct BoostProblem {
     bool weighted = false;       // whether gradients are multiplied by them; otherwise they are all the same
     double learning_rate = 1;
     double l2 = 0;
+    bool multi_output = false;   // whether a round is one tree with a value for each output, or one tree per output
 
     index_t n_rows() const { return table.n_rows; }
     index_t n_outputs() const { return loss.n_outputs; }
+    index_t trees_per_round() const { return multi_output ? 1 : n_outputs(); }
 };
 
 // The rows that a booster learns from, and what depends on them.
@@ -68,8 +73,8 @@ public:
     }
 
     const std::vector<double>& scores() const { return scores_; }  // (n_outputs, n)
-    const std::vector<Tree>& trees() const { return trees_; }      // round by round, one for each output
-    index_t n_rounds() const { return static_cast<index_t>(trees_.size()) / problem_->n_outputs(); }
+    const std::vector<Tree>& trees() const { return trees_; }      // round by round
+    index_t n_rounds() const { return static_cast<index_t>(trees_.size()) / problem_->trees_per_round(); }
 
     // Grows a round at no price. Returns whether there is one, see RoundRules.
     bool round(const RoundRules& rules, BoostWorkspace& space) {
@@ -100,7 +105,7 @@ private:
     std::vector<double> scores_;
     std::vector<Tree> trees_;
 
-    // Grows the trees of one round: one for each output, on the gradients before the round.
+    // Grows the trees of one round: one for each output, or one for all, on the gradients before the round.
     // IN OUT owned.   OUT space.gradients: what the trees add to the scores.
     std::vector<Tree> grow_round(const RoundRules& rules, OwnedFeatures& owned, BoostWorkspace& space) const {
         const index_t n = problem_->n_rows();
@@ -111,6 +116,10 @@ private:
         if (problem_->weighted) weigh(space);
         const GrowOptions options = options_for(rules);
         std::vector<Tree> grown;
+        if (problem_->multi_output) {
+            grown.push_back(grow_vectors(rules, options, owned, space));
+            return grown;
+        }
         for (index_t output = 0; output < problem_->n_outputs(); ++output) {
             double* gradients = space.gradients.data() + output * n;
             grown.push_back(grow_tree(gradients, space.hessians.data() + output * n, rules, options, owned, space));
@@ -159,9 +168,36 @@ private:
                        owned, space);
     }
 
-    template <class Target>
+    // Grows a tree for all outputs; its values overwrite the gradients.
+    Tree grow_vectors(const RoundRules& rules, const GrowOptions& options, OwnedFeatures& owned,
+                      BoostWorkspace& space) const {
+        const index_t n = problem_->n_rows();
+        const index_t n_outputs = problem_->n_outputs();
+        const bool has_hessians = problem_->weighted || problem_->loss.has_hessians();
+        const Span<const double> gradients{space.gradients.data(), n_outputs * n};
+        const Span<const double> hessians{space.hessians.data(), has_hessians ? n_outputs * n : 0};
+        const VectorTarget target(gradients, hessians, n_outputs, top_outputs(gradients, n_outputs, learned_->rows),
+                                  problem_->l2, has_hessians ? learned_->min_hessian : 0.0, options.n_threads);
+        Tree tree = grow_on(target, rules, options, owned, space, [&](Tree& grown) {
+            fill_node_vectors(gradients, hessians, learned_->rows, space.leaf_of_row, problem_->l2,
+                              problem_->learning_rate, options.n_threads, grown);
+        });
+        for (index_t k = 0; k < n_outputs; ++k) {
+            const double* values = tree.value.data() + k;
+            double* out = space.gradients.data() + k * n;
+            for (index_t row = 0; row < n; ++row) out[row] = values[space.leaf_of_row[row] * n_outputs];
+        }
+        return tree;
+    }
+
+    struct LeaveValues {
+        void operator()(Tree&) const {}
+    };
+
+    // IN  fill_values(tree): sets the values of nodes that the target leaves open; the leaves of training rows are known.
+    template <class Target, class FillValues = LeaveValues>
     Tree grow_on(const Target& target, const RoundRules& rules, const GrowOptions& options, OwnedFeatures& owned,
-                 BoostWorkspace& space) const {
+                 BoostWorkspace& space, FillValues fill_values = {}) const {
         space.trees.rows = learned_->rows;
         Grower<Target> grower(problem_->table, target, problem_->sheet, options, rules.columns, std::move(owned),
                               space.trees);
@@ -169,6 +205,7 @@ private:
         const index_t n = problem_->n_rows();
         space.leaf_of_row.assign(static_cast<std::size_t>(n), -1);
         grower.leaves_of_rows({space.leaf_of_row.data(), n});
+        fill_values(tree);
         if (static_cast<index_t>(learned_->rows.size()) < n) {
             grower.route_other_rows(tree, {space.leaf_of_row.data(), n});
         }

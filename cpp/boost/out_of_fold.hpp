@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -87,7 +88,7 @@ public:
             best.trees = booster.trees();
         } else {
             const std::vector<Tree>& trees = boosters[0].trees();
-            const index_t n_trees = std::min<index_t>(best.n_rounds * problem_.n_outputs(), trees.size());
+            const index_t n_trees = std::min<index_t>(best.n_rounds * problem_.trees_per_round(), trees.size());
             best.trees.assign(trees.begin(), trees.begin() + n_trees);
         }
         return best;
@@ -176,11 +177,17 @@ inline std::vector<OutOfFoldBooster> grow_out_of_fold(const BoostProblem& proble
     own.options.n_threads = std::max(1, all / (threads * fold_threads));
     const HeldOutRows held_out(own, folds);
     std::vector<OutOfFoldBooster> boosters(sets.size());
+    // The largest sets first, so that no thread is left with one of them at the end.
+    std::vector<std::size_t> order(sets.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return sets[a].columns.size() > sets[b].columns.size();
+    });
     Chunks chunks(n_sets, 1);
     on_threads(threads, [&](int) {
         std::vector<BoostWorkspace> spaces(static_cast<std::size_t>(fold_threads));
         chunks.for_each([&](index_t i) {
-            const auto set = static_cast<std::size_t>(i);
+            const std::size_t set = order[static_cast<std::size_t>(i)];
             boosters[set] = OutOfFoldRun(own, folds, final_rows, stopping, held_out)(sets[set], spaces);
         });
     });

@@ -46,14 +46,28 @@ inline Grid grid_of(Span<const double> x, index_t n_added, int sum_bits = 62, in
     bool finite = true;
     std::mutex merging;
     parallel_ranges(x.size, threads, [&](index_t begin, index_t end) {
-        double largest_here = 0;
-        bool integral_here = true;
-        bool finite_here = true;
-        for (index_t i = begin; i < end; ++i) {
-            finite_here = finite_here && std::isfinite(x[i]);
-            largest_here = std::max(largest_here, std::fabs(x[i]));
-            integral_here = integral_here && x[i] == std::floor(x[i]);
+        // Several lanes: each maximum would wait for the one before it.
+        constexpr index_t kLanes = 8;
+        double lanes[kLanes] = {};
+        double zeros[kLanes] = {};  // zero times what is not finite is NaN
+        const auto look = [&](index_t i, index_t lane) {
+            const double size = std::fabs(x[i]);
+            lanes[lane] = lanes[lane] < size ? size : lanes[lane];
+            zeros[lane] += x[i] * 0.0;
+        };
+        index_t i = begin;
+        for (; i + kLanes <= end; i += kLanes) {
+            for (index_t lane = 0; lane < kLanes; ++lane) look(i + lane, lane);
         }
+        for (; i < end; ++i) look(i, 0);
+        double largest_here = 0;
+        bool finite_here = true;
+        for (index_t lane = 0; lane < kLanes; ++lane) {
+            largest_here = std::max(largest_here, lanes[lane]);
+            finite_here = finite_here && zeros[lane] == 0;
+        }
+        bool integral_here = true;
+        for (i = begin; i < end && integral_here; ++i) integral_here = x[i] == std::floor(x[i]);
         const std::lock_guard<std::mutex> lock(merging);
         largest = std::max(largest, largest_here);
         integral = integral && integral_here;

@@ -24,6 +24,7 @@ class ClassTarget {
 public:
     using Row = ClassRow;
     static constexpr bool kUpdatesRoot = false;
+    static constexpr bool kAddsRows = false;
     static constexpr bool kCentersCuts = true;  // trees grow until nodes are pure, and small nodes have empty bins
 
     ClassTarget(Span<const index_t> labels, Span<const double> weights, index_t n_classes, ImpurityFunction impurity,

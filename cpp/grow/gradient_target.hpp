@@ -46,6 +46,7 @@ public:
     using Row = std::conditional_t<kSums == GradientSums::full, GradientRow, std::int64_t>;
     static constexpr bool kCentersCuts = false;  // boosted trees are small, so their nodes have few empty bins
     static constexpr bool kUpdatesRoot = kSums == GradientSums::packed;  // see root_histogram_update.hpp
+    static constexpr bool kAddsRows = false;
     static constexpr index_t kWidth = kSums == GradientSums::packed ? 1 : kSums == GradientSums::unit ? 2 : 3;
 
     // IN  min_hessian: a split that leaves a child a smaller sum of hessians gains nothing; step: learning rate that

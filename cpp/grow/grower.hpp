@@ -115,7 +115,7 @@ private:
         Leaf root;
         root.end = static_cast<index_t>(rows_.size());
         root.sums.assign(static_cast<std::size_t>(width_), 0);
-        for (const index_t row : rows_) target_.add(root.sums.data(), target_.row(row));
+        add_rows(root.sums, rows_.data(), static_cast<index_t>(rows_.size()));
         root.path = OwnedFeatures(sheet_);
         root.key = options_.key;
         root.constant = Bitset(search_.n_columns());
@@ -126,6 +126,16 @@ private:
         if (options_.max_leaves > 1 && search_.splittable(leaves_[0])) {
             search_.find_root_splits(leaves_[0]);
             open_leaf(0);
+        }
+    }
+
+    // IN OUT sums: those of a node.
+    template <class Sums>
+    void add_rows(Sums& sums, const index_t* rows, index_t n) const {
+        if constexpr (Target::kAddsRows) {
+            target_.add_rows(sums.data(), rows, n);
+        } else {
+            for (index_t i = 0; i < n; ++i) target_.add(sums.data(), target_.row(rows[i]));
         }
     }
 
@@ -267,7 +277,7 @@ private:
                 for (index_t w = 0; w < width_; ++w) left.sums[w] += cells[w];
             }
         } else {
-            for (index_t i = left.begin; i < left.end; ++i) target_.add(left.sums.data(), target_.row(rows_[i]));
+            add_rows(left.sums, rows_.data() + left.begin, left.n());
         }
         right.sums = parent.sums;
         for (index_t w = 0; w < width_; ++w) right.sums[w] -= left.sums[w];

@@ -1,6 +1,7 @@
 // tree_list: trees one after another in one structure of arrays, the format of forests in Python.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -11,7 +12,7 @@ namespace farthing {
 
 struct TreeList {
     std::vector<index_t> offsets{0};  // (n_trees + 1,): the first node of each tree
-    std::vector<index_t> target;      // (n_trees,): the output that each adds to
+    std::vector<index_t> target;      // (n_trees,): the first output that each adds to
     Tree nodes;                       // of all trees; children are numbered within their tree
 
     void add(const Tree& tree, index_t output) {
@@ -31,9 +32,10 @@ struct TreeList {
     }
 
     // Adds a tree of one node.
-    void add_constant(double value, index_t output) {
+    void add_constant(Span<const double> values, index_t output) {
         Tree leaf;
-        *leaf.add_leaf(0.0) = value;
+        leaf.n_values = values.size;
+        std::copy(values.begin(), values.end(), leaf.add_leaf(0.0));
         add(leaf, output);
     }
 

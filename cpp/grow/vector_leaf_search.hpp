@@ -13,6 +13,7 @@
 #include "grow/leaf.hpp"
 #include "grow/leaf_search.hpp"
 #include "grow/root_histogram_update.hpp"
+#include "grow/sparse_rows.hpp"
 #include "grow/split.hpp"
 #include "grow/split_chooser.hpp"
 #include "grow/vector_search.hpp"
@@ -29,7 +30,7 @@ public:
                std::vector<index_t> columns, SplitChooser<VectorTarget>& chooser, Workspace& workspace,
                RootHistogramUpdate*)
         : table_(table), target_(target), options_(options), columns_(std::move(columns)), chooser_(chooser),
-          rows_(workspace.rows) {
+          rows_(workspace.rows), sparse_(table, columns_) {
         workspace.targets.resize(rows_.size());  // scratch of the partition
     }
 
@@ -63,6 +64,7 @@ private:
     std::vector<index_t> columns_;
     SplitChooser<VectorTarget>& chooser_;
     const std::vector<index_t>& rows_;
+    SparseRows sparse_;
 
     // Below this many products of rows, columns and blocks a second thread is not worth waking.
     static constexpr index_t kWorthThreads = 1 << 15;
@@ -71,6 +73,7 @@ private:
         const double node_score = target_.node_score(leaf.sums.data());
         std::vector<Split> splits(columns_.size());
         std::vector<std::uint8_t> constant(columns_.size(), 0);
+        sparse_.sort(rows_.data() + leaf.begin, leaf.n());
         const bool worth_threads = leaf.n() * n_columns() * target_.n_blocks() > kWorthThreads;
         const int threads = worth_threads ? threads_for(options_.n_threads, n_columns()) : 1;
         parallel_ranges(n_columns(), threads, [&](index_t begin, index_t end) {
@@ -78,9 +81,8 @@ private:
                                 rows_.data() + leaf.begin, leaf.n());
             for (index_t place = begin; place < end; ++place) {
                 if (leaf.constant.has(place)) continue;
-                const index_t column = columns_[place];
                 bool is_constant = false;
-                splits[place] = search.find(table_.column(column), table_.columns[column], is_constant);
+                splits[place] = search.find(table_, columns_[place], sparse_, is_constant);
                 constant[place] = is_constant;
             }
         });

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "common/simd_pair.hpp"
+#include "common/simd_quad.hpp"
 #include "common/views.hpp"
 
 namespace farthing {
@@ -20,32 +21,51 @@ constexpr int kRowBits = 24;
 struct alignas(32) RowBlock {
     float steps[kBlockSums] = {};
 };
-
-// Two floats as doubles.
-inline SimdPair widen(const float* from) { return SimdPair{from[0], from[1]}; }
+// Two blocks of a row: one line of the cache.
+struct alignas(64) RowPair {
+    RowBlock first;
+    RowBlock second;
+};
 
 // Sums over rows.
-struct alignas(16) BlockSums {
-    SimdPair g0 = broadcast(0);
-    SimdPair g1 = broadcast(0);
-    SimdPair h0 = broadcast(0);
-    SimdPair h1 = broadcast(0);
+struct BlockSums {
+    using Row = RowBlock;
 
-    void operator+=(const RowBlock& row) {
-        g0 += widen(row.steps);
-        g1 += widen(row.steps + 2);
-        h0 += widen(row.steps + 4);
-        h1 += widen(row.steps + 6);
+    SimdQuad g = {};
+    SimdQuad h = {};
+
+    FARTHING_INLINE void operator+=(const RowBlock& row) {
+        add(row.steps, g);
+        add(row.steps + kBlockOutputs, h);
     }
-    void operator+=(const BlockSums& other) {
-        g0 += other.g0;
-        g1 += other.g1;
-        h0 += other.h0;
-        h1 += other.h1;
+    FARTHING_INLINE void operator+=(const BlockSums& other) {
+        g += other.g;
+        h += other.h;
     }
-    BlockSums operator-(const BlockSums& other) const {
-        return {g0 - other.g0, g1 - other.g1, h0 - other.h0, h1 - other.h1};
+    FARTHING_INLINE BlockSums operator-(const BlockSums& other) const { return {g - other.g, h - other.h}; }
+    // The sum of the hessians of the first two outputs with those of the last two.
+    FARTHING_INLINE SimdPair hessians() const { return low_half(h) + high_half(h); }
+};
+
+// The same for two blocks.
+struct PairSums {
+    using Row = RowPair;
+
+    BlockSums first;
+    BlockSums second;
+
+    FARTHING_INLINE void operator+=(const RowPair& row) {
+        first += row.first;
+        second += row.second;
     }
+    FARTHING_INLINE void operator+=(const PairSums& other) {
+        first += other.first;
+        second += other.second;
+    }
+    FARTHING_INLINE PairSums operator-(const PairSums& other) const {
+        return {first - other.first, second - other.second};
+    }
+    FARTHING_INLINE SimdPair hessians() const { return first.hessians() + second.hessians(); }
 };
 
 // The sum of G^2 / (H + l2) over the outputs of a block, in units of `unit()`.
@@ -57,22 +77,30 @@ public:
     double unit() const { return unit_; }
 
     double of(const BlockSums& node) const {
-        const SimdPair score = node.g0 * node.g0 / (node.h0 + l2_) + node.g1 * node.g1 / (node.h1 + l2_);
+        const SimdQuad each = node.g * node.g / (node.h + l2_);
+        const SimdPair score = low_half(each) + high_half(each);
         return score[0] + score[1];
     }
 
     // Of the two sides of a split together, two sums to be added. Four fractions on one denominator: a division takes
     // as long as several products.
-    SimdPair of_parts(const BlockSums& left, const BlockSums& right) const {
-        const SimdPair hl0 = left.h0 + l2_;
-        const SimdPair hl1 = left.h1 + l2_;
-        const SimdPair hr0 = right.h0 + l2_;
-        const SimdPair hr1 = right.h1 + l2_;
-        const SimdPair a0 = left.g0 * left.g0 * hr0 + right.g0 * right.g0 * hl0;
-        const SimdPair a1 = left.g1 * left.g1 * hr1 + right.g1 * right.g1 * hl1;
-        const SimdPair b0 = hl0 * hr0;
-        const SimdPair b1 = hl1 * hr1;
-        return (a0 * b1 + a1 * b0) / (b0 * b1);
+    FARTHING_INLINE SimdPair of_parts(const BlockSums& left, const BlockSums& right) const {
+        const SimdQuad hl = left.h + l2_;
+        const SimdQuad hr = right.h + l2_;
+        const SimdQuad a = left.g * left.g * hr + right.g * right.g * hl;
+        const SimdQuad b = hl * hr;
+        const SimdPair b0 = low_half(b);
+        const SimdPair b1 = high_half(b);
+        return (low_half(a) * b1 + high_half(a) * b0) / (b0 * b1);
+    }
+
+    // IN OUT sum: increased by the scores of a split, block by block.
+    FARTHING_INLINE void add_parts(const BlockSums& left, const BlockSums& whole, SimdPair& sum) const {
+        sum += of_parts(left, whole - left);
+    }
+    FARTHING_INLINE void add_parts(const PairSums& left, const PairSums& whole, SimdPair& sum) const {
+        add_parts(left.first, whole.first, sum);
+        add_parts(left.second, whole.second, sum);
     }
 
 private:

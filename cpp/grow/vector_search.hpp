@@ -9,11 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "common/simd_pair.hpp"
 #include "common/views.hpp"
+#include "grow/sparse_rows.hpp"
 #include "grow/split.hpp"
-#include "grow/vector_score.hpp"
+#include "grow/vector_scan.hpp"
 #include "grow/vector_target.hpp"
 #include "table/bin_codes.hpp"
+#include "table/binned_table.hpp"
 #include "table/column_bins.hpp"
 
 namespace farthing {
@@ -25,14 +28,21 @@ public:
     VectorSearch(const VectorTarget& target, const std::int64_t* node, double node_score, index_t min_rows,
                  const index_t* rows, index_t n)
         : target_(target), node_(node), node_score_(node_score), min_rows_(min_rows), rows_(rows), n_(n),
-          sorted_(static_cast<std::size_t>(n)), codes_(static_cast<std::size_t>(n)),
-          whole_(static_cast<std::size_t>(target.n_blocks())), left_(whole_), missing_(whole_), with_missing_(whole_) {
-        for (index_t b = 0; b < target.n_blocks(); ++b) whole_[b] = target.block_of(node, b);
-    }
+          own_(static_cast<std::size_t>(n)), codes_(static_cast<std::size_t>(n)) {}
 
-    // OUT constant: whether all rows share a bin.
-    Split find(const CodeColumn& codes, const ColumnBins& bins, bool& constant) {
-        sort_rows(codes, bins.n_bins);
+    // IN  sparse: the rows of the node by their bins in sparse columns.   OUT constant: whether all rows share a bin.
+    Split find(const BinnedTable& table, index_t column, const SparseRows& sparse, bool& constant) {
+        const ColumnBins& bins = table.columns[column];
+        if (sparse.lists(column)) {
+            take_rows(sparse, column, bins.n_bins);
+        } else {
+            sort_rows(table.column(column), bins.n_bins);
+        }
+        missing_bin_ = bins.n_bins;
+        bins_.clear();
+        for (index_t bin = 0; bin < bins.n_bins; ++bin) {
+            if (n_rows(bin) > 0) bins_.push_back(bin);
+        }
         constant = bins_.size() + (n_missing() > 0) < 2;
         if (constant) return {};
         if (bins.categorical) return categorical();
@@ -48,89 +58,111 @@ private:
     index_t min_rows_;
     const index_t* rows_;
     index_t n_;
-    std::vector<index_t> sorted_;          // the rows, by bin
+    std::vector<std::uint32_t> own_;       // memory of sorted_, for dense columns
     std::vector<std::uint8_t> codes_;      // the bin of each row
-    std::array<index_t, 257> first_{};     // where each bin begins among them
+    const std::uint32_t* sorted_ = nullptr;  // the rows, by bin
+    std::array<index_t, 257> begin_{};     // where each bin begins among them
+    std::array<index_t, 257> n_rows_{};    // the rows of each bin
+    index_t unlisted_ = -1;                // a bin whose rows are not among them
     index_t missing_bin_ = 0;
     std::vector<index_t> bins_;            // bins that hold rows, in the order in which they go left; not the missing
-    // (n_blocks,): sums of the node, of the rows that go left, and of those with missing values.
-    std::vector<BlockSums> whole_;
-    std::vector<BlockSums> left_;
-    std::vector<BlockSums> missing_;
-    std::vector<BlockSums> with_missing_;  // left_ and missing_ together
+    std::vector<VectorCut> cuts_;          // one after each of them
+    index_t skipped_ = 0;                  // the place of that of the largest bin, or of the one not listed
+    SimdPair hessians_ = broadcast(0);     // of the node
 
     static constexpr std::size_t kMaxOrders = 4;
-    static constexpr index_t kAhead = 8;  // prefetch distance in rows
 
-    Span<const index_t> rows_of(index_t bin) const { return {sorted_.data() + first_[bin], n_rows(bin)}; }
-    index_t n_rows(index_t bin) const { return first_[bin + 1] - first_[bin]; }
+    index_t n_rows(index_t bin) const { return n_rows_[bin]; }
     index_t n_missing() const { return n_rows(missing_bin_); }
 
     void sort_rows(const CodeColumn& codes, index_t n_bins) {
-        std::array<index_t, 257> next{};
+        std::fill(n_rows_.begin(), n_rows_.begin() + n_bins + 1, 0);
         for (index_t i = 0; i < n_; ++i) {
             codes_[i] = codes[rows_[i]];
-            ++next[codes_[i] + 1];
+            ++n_rows_[codes_[i]];
         }
-        for (index_t bin = 0; bin <= n_bins; ++bin) next[bin + 1] += next[bin];
-        first_ = next;
-        for (index_t i = 0; i < n_; ++i) sorted_[next[codes_[i]]++] = rows_[i];
-        missing_bin_ = n_bins;
-        bins_.clear();
-        for (index_t bin = 0; bin < n_bins; ++bin) {
-            if (n_rows(bin) > 0) bins_.push_back(bin);
+        std::array<index_t, 257> next;
+        index_t before = 0;
+        for (index_t bin = 0; bin <= n_bins; ++bin) {
+            next[bin] = begin_[bin] = before;
+            before += n_rows_[bin];
         }
+        for (index_t i = 0; i < n_; ++i) own_[next[codes_[i]]++] = static_cast<std::uint32_t>(rows_[i]);
+        sorted_ = own_.data();
+        unlisted_ = -1;
     }
 
-    // Tries a cut after each of bins_.
+    void take_rows(const SparseRows& sparse, index_t column, index_t n_bins) {
+        sorted_ = sparse.sorted();
+        unlisted_ = sparse.default_bin(column);
+        index_t n_listed = 0;
+        for (index_t bin = 0; bin <= n_bins; ++bin) {
+            begin_[bin] = sparse.begin(column, bin);
+            n_rows_[bin] = sparse.end(column, bin) - begin_[bin];
+            n_listed += n_rows_[bin];
+        }
+        n_rows_[unlisted_] = n_ - n_listed;
+    }
+
+    // Tries a cut after each of bins_. The sums of a block stay in registers from bin to bin.
     void try_cuts(Split& best) {
-        std::fill(left_.begin(), left_.end(), BlockSums{});
-        std::fill(missing_.begin(), missing_.end(), BlockSums{});
-        add_rows(missing_bin_, missing_);
+        list_cuts();
+        hessians_ = broadcast(0);
+        for (index_t b = 0; b < target_.n_blocks(); b += 2) {
+            const BlockSums first = target_.block_of(node_, b);
+            if (b + 1 < target_.n_blocks()) {
+                scan(target_.pairs(b), PairSums{first, target_.block_of(node_, b + 1)});
+            } else {
+                scan(target_.last_block(), first);
+            }
+        }
+        for (std::size_t i = 0; i < cuts_.size(); ++i) {
+            consider(best, i, cuts_[i].sides[0], n_missing() == 0 ? Missing::stay : Missing::right);
+            consider(best, i, cuts_[i].sides[1], Missing::left);
+        }
+    }
+
+    // Adds the scores of a block, or of two.
+    template <class Sums>
+    void scan(const typename Sums::Row* rows, const Sums& whole) {
+        hessians_ += whole.hessians();
+        scan_block<Sums>({rows, sorted_, begin_[missing_bin_], begin_[missing_bin_] + n_missing(), target_.score(),
+                          whole, skipped_},
+                         {cuts_.data(), static_cast<index_t>(cuts_.size())});
+    }
+
+    void list_cuts() {
+        cuts_.clear();
+        const auto enough = [&](index_t n_left) { return n_left >= min_rows_ && n_ - n_left >= min_rows_; };
+        skipped_ = 0;
         index_t n_left = 0;
-        for (std::size_t i = 0; i < bins_.size(); ++i) {
-            add_rows(bins_[i], left_);
-            n_left += n_rows(bins_[i]);
-            if (n_missing() == 0) {
-                consider(best, i, n_left, left_, Missing::stay);
-                continue;
+        for (const index_t bin : bins_) {
+            n_left += n_rows(bin);
+            const index_t largest = bins_[static_cast<std::size_t>(skipped_)];
+            if (largest != unlisted_ && (bin == unlisted_ || n_rows(bin) > n_rows(largest))) {
+                skipped_ = static_cast<index_t>(cuts_.size());
             }
-            consider(best, i, n_left, left_, Missing::right);
-            for (std::size_t b = 0; b < left_.size(); ++b) {
-                with_missing_[b] = left_[b];
-                with_missing_[b] += missing_[b];
-            }
-            consider(best, i, n_left + n_missing(), with_missing_, Missing::left);
+            VectorCut cut{begin_[bin], begin_[bin] + n_rows(bin), {}};
+            cut.sides[0].tried = enough(n_left);
+            cut.sides[1].tried = n_missing() > 0 && enough(n_left + n_missing());
+            cuts_.push_back(cut);
         }
     }
 
-    void add_rows(index_t bin, std::vector<BlockSums>& sums) const {
-        const auto n_blocks = static_cast<index_t>(sums.size());
-        for (index_t at = first_[bin]; at < first_[bin + 1]; ++at) {
-            if (at + kAhead < n_) __builtin_prefetch(target_.blocks(sorted_[at + kAhead]));
-            const RowBlock* row = target_.blocks(sorted_[at]);
-            for (index_t b = 0; b < n_blocks; ++b) sums[b] += row[b];
-        }
-    }
-
-    void consider(Split& best, std::size_t place, index_t n_left, const std::vector<BlockSums>& left,
-                  Missing missing) const {
-        if (n_left < min_rows_ || n_ - n_left < min_rows_) return;
-        const VectorScore score = target_.score();
-        SimdPair parts = broadcast(0);
-        for (std::size_t b = 0; b < left.size(); ++b) parts += score.of_parts(left[b], whole_[b] - left[b]);
-        const double gain = target_.gain((parts[0] + parts[1]) * score.unit(), node_score_);
-        if (gain <= best.gain || !has_hessians(left)) return;
+    void consider(Split& best, std::size_t place, const VectorCut::Side& side, Missing missing) const {
+        if (!side.tried) return;
+        const double gain = target_.gain((side.score[0] + side.score[1]) * target_.score().unit(), node_score_);
+        if (gain <= best.gain || !has_hessians(side)) return;
         best.gain = gain;
         best.bin = bins_[place];
         best.missing = missing;
     }
 
     // Whether both sides of a split have the least sum of hessians.
-    bool has_hessians(const std::vector<BlockSums>& left) const {
+    bool has_hessians(const VectorCut::Side& side) const {
         if (target_.min_hessian() <= 0) return true;
-        const double h = target_.hessian(left);
-        return h >= target_.min_hessian() && target_.hessian(whole_) - h >= target_.min_hessian();
+        const double h = target_.hessian(side.hessians);
+        return h >= target_.min_hessian() && target_.hessian(hessians_) - h >= target_.min_hessian();
     }
 
     // Categories are sorted by the mean gradient of an output, for each of the few outputs whose means differ most;
@@ -139,7 +171,7 @@ private:
         const index_t width = target_.width();
         std::vector<std::int64_t> cells(bins_.size() * static_cast<std::size_t>(width), 0);
         for (std::size_t i = 0; i < bins_.size(); ++i) {
-            for (const index_t row : rows_of(bins_[i])) target_.add(cells.data() + i * width, {row});
+            target_.add_rows(cells.data() + i * width, sorted_ + begin_[bins_[i]], n_rows(bins_[i]));
         }
         const std::vector<index_t> present = bins_;
         Split best;

@@ -57,6 +57,7 @@ public:
     using Row = VectorRow;
     static constexpr bool kCentersCuts = false;  // boosted trees are small, so their nodes have few empty bins
     static constexpr bool kUpdatesRoot = false;
+    static constexpr bool kAddsRows = true;
 
     // IN  gradients (n_outputs, n); hessians (n_outputs, n), or empty for 1 each; searched: the outputs that splits are
     // searched by; min_hessian: a split that leaves a child a smaller sum of their hessians gains nothing.
@@ -66,7 +67,7 @@ public:
           n_blocks_((n_searched() + kBlockOutputs - 1) / kBlockOutputs),
           g_(grid_of(gradients, 1, kRowBits, n_threads)), h_(grid_of(hessians, 1, kRowBits, n_threads)),
           score_(g_.unit * g_.unit / h_.unit, l2 / h_.unit), l2_(l2), min_hessian_(min_hessian) {
-        blocks_.resize(static_cast<std::size_t>(n_blocks_ * n_));
+        memory_.resize(static_cast<std::size_t>((n_blocks_ * n_ + 1) / 2));
         parallel_ranges(n_, threads_for(n_threads, n_ * n_searched() / 16384), [&](index_t begin, index_t end) {
             constexpr index_t kRows = 64;  // which stay in the cache while the outputs come one by one
             for (index_t first = begin; first < end; first += kRows) {
@@ -80,19 +81,36 @@ public:
     index_t n_values() const { return n_values_; }
     index_t n_searched() const { return static_cast<index_t>(searched_.size()); }
     index_t n_blocks() const { return n_blocks_; }
-    const RowBlock* blocks(index_t row) const { return blocks_.data() + row * n_blocks_; }  // (n_blocks,)
+    // Two blocks of each row, (n,), the first of them an even number; a last one without a second.
+    const RowPair* pairs(index_t b) const { return memory_.data() + b / 2 * n_; }
+    const RowBlock* last_block() const { return &pairs(n_blocks_ - 1)->first; }
     const VectorScore& score() const { return score_; }
     double min_hessian() const { return min_hessian_; }
 
     Row row(index_t i) const { return {i}; }
     void add(std::int64_t* sums, const Row& row) const {
-        const RowBlock* blocks = this->blocks(row.row);
         for (index_t b = 0; b < n_blocks_; ++b) {
+            const RowBlock& own = all_blocks()[place_of(b)(row.row)];
             for (index_t s = 0; s < kBlockSums; ++s) {
-                sums[b * kBlockSums + s] += static_cast<std::int64_t>(blocks[b].steps[s]);
+                sums[b * kBlockSums + s] += static_cast<std::int64_t>(own.steps[s]);
             }
         }
         sums[n_blocks_ * kBlockSums] += 1;
+    }
+    // The same for many rows.
+    template <class Index>
+    void add_rows(std::int64_t* sums, const Index* rows, index_t n) const {
+        for (index_t b = 0; b < n_blocks_; ++b) {
+            const Place at = place_of(b);
+            BlockSums total;
+            for (index_t i = 0; i < n; ++i) total += all_blocks()[at(static_cast<index_t>(rows[i]))];
+            std::int64_t* to = sums + b * kBlockSums;
+            for (index_t k = 0; k < kBlockOutputs; ++k) {
+                to[k] += static_cast<std::int64_t>(total.g[k]);
+                to[kBlockOutputs + k] += static_cast<std::int64_t>(total.h[k]);
+            }
+        }
+        sums[n_blocks_ * kBlockSums] += n;
     }
 
     index_t n_rows(const std::int64_t* sums) const { return sums[n_blocks_ * kBlockSums]; }
@@ -116,10 +134,12 @@ public:
     // One block of the sums of a node.
     BlockSums block_of(const std::int64_t* sums, index_t b) const {
         const std::int64_t* first = sums + b * kBlockSums;
-        const auto pair = [first](index_t s) {
-            return SimdPair{static_cast<double>(first[s]), static_cast<double>(first[s + 1])};
-        };
-        return {pair(0), pair(2), pair(4), pair(6)};
+        BlockSums block;
+        for (index_t k = 0; k < kBlockOutputs; ++k) {
+            block.g[k] = static_cast<double>(first[k]);
+            block.h[k] = static_cast<double>(first[kBlockOutputs + k]);
+        }
+        return block;
     }
     // The sum of the hessians of all outputs that are searched by.
     double hessian(const std::int64_t* sums) const {
@@ -127,11 +147,8 @@ public:
         for (index_t k = 0; k < n_searched(); ++k) sum += h_.to_double(sums[h_place(k)]);
         return sum;
     }
-    double hessian(const std::vector<BlockSums>& blocks) const {
-        SimdPair sum = broadcast(0);
-        for (const BlockSums& block : blocks) sum += block.h0 + block.h1;
-        return (sum[0] + sum[1]) * h_.unit;
-    }
+    // From the sum of `hessians()` over all blocks.
+    double hessian(SimdPair sum) const { return (sum[0] + sum[1]) * h_.unit; }
     // Of the k-th of them alone, to order categories by.
     double mean(const std::int64_t* sums, index_t k) const {
         const double h = h_.to_double(sums[h_place(k)]) + l2_;
@@ -151,7 +168,22 @@ private:
     VectorScore score_;
     double l2_;
     double min_hessian_;
-    std::vector<RowBlock> blocks_;  // (n, n_blocks)
+    // Pairs of blocks, (n_blocks / 2, n); if their number is odd, then the last blocks, (n,).
+    std::vector<RowPair> memory_;
+
+    // Of row i, block b is number `first + stride * i` of all blocks in memory.
+    struct Place {
+        index_t first;
+        index_t stride;
+
+        index_t operator()(index_t row) const { return first + stride * row; }
+    };
+    Place place_of(index_t b) const {
+        const bool is_single = b % 2 == 0 && b + 1 == n_blocks_;
+        return is_single ? Place{b * n_, 1} : Place{b / 2 * 2 * n_ + b % 2, 2};
+    }
+    RowBlock* all_blocks() { return reinterpret_cast<RowBlock*>(memory_.data()); }
+    const RowBlock* all_blocks() const { return reinterpret_cast<const RowBlock*>(memory_.data()); }
 
     static index_t g_place(index_t k) { return k / kBlockOutputs * kBlockSums + k % kBlockOutputs; }
     static index_t h_place(index_t k) { return g_place(k) + kBlockOutputs; }
@@ -159,13 +191,14 @@ private:
     void fill_output(Span<const double> gradients, Span<const double> hessians, index_t k, index_t begin, index_t end) {
         const index_t place = k % kBlockOutputs;
         const index_t from = searched_[k] * n_;
-        RowBlock* block = blocks_.data() + begin * n_blocks_ + k / kBlockOutputs;
-        for (index_t i = begin; i < end; ++i, block += n_blocks_) {
+        const Place at = place_of(k / kBlockOutputs);
+        for (index_t i = begin; i < end; ++i) {
             const auto g = static_cast<float>(g_.steps(gradients[from + i]));
             const auto h = hessians.size ? static_cast<float>(h_.steps(hessians[from + i])) : 1.0f;
-            block->steps[place] = g;
+            RowBlock& own = all_blocks()[at(i)];
+            own.steps[place] = g;
             // A gradient without a hessian would have an infinite score; one grid step makes it finite.
-            block->steps[kBlockOutputs + place] = g != 0 ? std::max(h, 1.0f) : h;
+            own.steps[kBlockOutputs + place] = g != 0 ? std::max(h, 1.0f) : h;
         }
     }
 };

@@ -41,7 +41,8 @@ def make_trainer(loss, weighted, seed=0, **changes):
         settings=TreeSettings(max_depth=3, **TREES),
         n_iter_no_change=3,
     )
-    return replace(trainer, **changes)
+    made = replace(trainer, **changes)
+    return replace(made, settings=replace(made.settings, multi_output=loss is MULTI_OUTPUT))
 
 
 def assert_same(trainer, compiled, twin):
@@ -51,7 +52,13 @@ def assert_same(trainer, compiled, twin):
         assert np.array_equal(array, getattr(compiled.forest, name)), name
 
 
-LOSSES = pytest.mark.parametrize("loss", [SQUARED, LOGISTIC, softmax_loss(3)], ids=lambda loss: loss.core)
+# The same loss once more, for trees with a value for each class.
+MULTI_OUTPUT = replace(softmax_loss(3))
+LOSSES = pytest.mark.parametrize(
+    "loss",
+    [SQUARED, LOGISTIC, softmax_loss(3), MULTI_OUTPUT],
+    ids=["squared", "logistic", "softmax", "softmax, one tree for all"],
+)
 
 
 @LOSSES
@@ -139,6 +146,24 @@ def test_a_loss_that_the_core_does_not_know_is_boosted_in_python():
         assert_same(known, of_known, of_own)
     columns = np.arange(5)
     assert np.array_equal(own.final_forest(columns, 4).value, known.final_forest(columns, 4).value)
+
+
+def test_trees_with_a_value_for_each_class_search_by_the_largest_gradients():
+    # More classes than splits are searched by.
+    rng = np.random.default_rng(0)
+    X, classes = rng.normal(size=(400, 4)), 40
+    target = np.concatenate(
+        [np.arange(classes), np.digitize(X[classes:, 0], np.linspace(-1.5, 1.5, classes - 1))]
+    )
+    rows = TrainingSet(PreparedTable.of(X), target, np.ones(400), CostSheet(np.ones(4)), np.arange(classes))
+    settings = TreeSettings(max_depth=3, multi_output=True, **TREES)
+    folds = [Fold(np.arange(300), np.arange(300, 400))]
+    trainer = OutOfFoldTrainer(
+        rows, softmax_loss(classes), folds=folds, final=np.arange(400), settings=settings
+    )
+    booster = trainer.booster(np.arange(4))
+    assert booster.forest.value.shape[1] == classes
+    assert_same(trainer, booster, trainer.booster_by_definition(np.arange(4)))
 
 
 def test_the_time_limit_ends_growing():

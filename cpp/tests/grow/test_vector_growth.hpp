@@ -12,6 +12,7 @@
 #include "grow/grow_options.hpp"
 #include "grow/node_vectors.hpp"
 #include "grow/vector_leaf_search.hpp"
+#include "grow/vector_scan.hpp"
 #include "grow/vector_score.hpp"
 #include "grow/vector_target.hpp"
 #include "grow/workspace.hpp"
@@ -92,6 +93,37 @@ inline void values_are_the_sums_of_the_rows_of_a_node() {
     }
 }
 
+// Columns that nearly always hold one value, against the same table without the list of their entries.
+inline void sparse_columns_are_searched_like_others() {
+    const index_t n = 500;
+    Values values = make_values(n, 10, 21);
+    Random random(22);
+    for (index_t row = 0; row < n; ++row) {
+        for (const index_t column : {0, 1, 5, 6}) {
+            if (random.chance(0.93)) values.at(row, column) = 3.0;
+        }
+        if (random.chance(0.95)) values.at(row, 2) = 4.0;                        // categories
+        if (random.chance(0.95)) values.at(row, 7) = std::nan("");  // nearly always missing
+    }
+    const BinnedTable table = values.bin();
+    CHECK(table.sparse.columns.size() >= 6);
+    BinnedTable dense = table;
+    dense.sparse = SparseEntries{};
+    const auto gradients = make_numbers(n * 6, 23);
+    std::vector<double> hessians = make_numbers(n * 6, 24);
+    for (double& h : hessians) h = std::fabs(h);
+    const Prices prices(10);
+    for (const LedgerKind ledger : {LedgerKind::row, LedgerKind::model}) {
+        GrowOptions options;
+        options.ledger = ledger;
+        options.max_leaves = 30;
+        options.ranking.tradeoff = 0.1;
+        const Grown one = grow_vectors(table, gradients, hessians, 6, prices.sheet(), options);
+        CHECK(one.tree.n_nodes() > 10);
+        CHECK(same(one, grow_vectors(dense, gradients, hessians, 6, prices.sheet(), options)));
+    }
+}
+
 inline void two_threads_search_like_one() {
     const BinnedTable table = make_values(20000, 10, 11).bin();
     std::vector<double> gradients = make_numbers(20000 * 6, 12);
@@ -114,8 +146,8 @@ inline void fractions_on_one_denominator_are_the_sum_of_all() {
         BlockSums side[2];
         double expected = 0;
         for (BlockSums& sums : side) {
-            for (SimdPair* g : {&sums.g0, &sums.g1}) *g = SimdPair{std::ldexp(random.uniform() - 0.5, 50), -3.0};
-            for (SimdPair* h : {&sums.h0, &sums.h1}) *h = SimdPair{std::ldexp(random.uniform(), 50), 0.0};
+            sums.g = SimdQuad{std::ldexp(random.uniform() - 0.5, 50), -3.0, std::ldexp(random.uniform() - 0.5, 50), -3.0};
+            sums.h = SimdQuad{std::ldexp(random.uniform(), 50), 0.0, std::ldexp(random.uniform(), 50), 0.0};
             expected += score.of(sums);
         }
         const SimdPair parts = score.of_parts(side[0], side[1]);
@@ -124,6 +156,66 @@ inline void fractions_on_one_denominator_are_the_sum_of_all() {
     // Without outputs there is neither score nor NaN, even if nothing is added to the hessians.
     const SimdPair nothing = VectorScore(1.0, 0.0).of_parts(BlockSums{}, BlockSums{});
     CHECK(nothing[0] == 0 && nothing[1] == 0);
+}
+
+// The kernel of each set of instructions against sums over the rows of each side; those of the last rows are missing.
+template <class Sums>
+void check_scan(const BlockScan<Sums>& scan, std::vector<VectorCut> cuts) {
+    std::vector<VectorCut> plain = cuts;
+    scan_block_plain(scan, {plain.data(), static_cast<index_t>(plain.size())});
+    if (has_avx2()) scan_block_avx2(scan, {cuts.data(), static_cast<index_t>(cuts.size())});
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+        for (int side = 0; side < 2; ++side) {
+            Sums left;
+            for (index_t at = 0; at < plain[i].end; ++at) left += scan.rows[scan.sorted[at]];
+            for (index_t at = scan.missing_begin; side == 1 && at < scan.missing_end; ++at) {
+                left += scan.rows[scan.sorted[at]];
+            }
+            SimdPair expected = broadcast(0);
+            scan.score.add_parts(left, scan.whole, expected);
+            SimdPair hessians = left.hessians();
+            if (!plain[i].sides[side].tried) expected = hessians = broadcast(0);
+            for (int lane = 0; lane < 2; ++lane) {
+                CHECK(plain[i].sides[side].score[lane] == expected[lane]);
+                CHECK(plain[i].sides[side].hessians[lane] == hessians[lane]);
+                if (has_avx2()) CHECK(cuts[i].sides[side].score[lane] == expected[lane]);
+                if (has_avx2()) CHECK(cuts[i].sides[side].hessians[lane] == hessians[lane]);
+            }
+        }
+    }
+}
+
+inline void scans_have_the_bits_of_sums_over_rows() {
+    Random random(17);
+    std::vector<RowBlock> rows(40);
+    std::vector<RowPair> pairs(40);
+    PairSums of_pairs;
+    std::vector<std::uint32_t> sorted;
+    BlockSums whole;
+    for (std::uint32_t row = 0; row < 40; ++row) {
+        for (float& step : rows[row].steps) step = static_cast<float>(random.below(1 << 24)) - (1 << 20);
+        for (index_t k = 0; k < kBlockOutputs; ++k) rows[row].steps[kBlockOutputs + k] += 1 << 20;
+        whole += rows[row];
+        sorted.push_back(39 - row);
+    }
+    for (std::size_t row = 0; row < 40; ++row) {
+        pairs[row] = {rows[row], rows[(row + 7) % 40]};
+        of_pairs += pairs[row];
+    }
+    const VectorScore score(1.0, 0.5);
+    // Bins of 1, 2, 3, ... rows, the last of them missing.
+    std::vector<VectorCut> cuts;
+    for (index_t begin = 0; begin < 36; begin = cuts.back().end) {
+        const auto size = static_cast<index_t>(cuts.size()) + 1;
+        VectorCut cut{begin, begin + size, {}};
+        cut.sides[0].tried = true;
+        cut.sides[1].tried = size != 2;
+        cuts.push_back(cut);
+    }
+    for (index_t skipped = 0; skipped < static_cast<index_t>(cuts.size()); ++skipped) {
+        check_scan<BlockSums>({rows.data(), sorted.data(), 36, 40, score, whole, skipped}, cuts);
+        check_scan<PairSums>({pairs.data(), sorted.data(), 36, 40, score, of_pairs, skipped}, cuts);
+    }
 }
 
 inline void the_largest_outputs_are_searched() {
@@ -139,8 +231,10 @@ inline void the_largest_outputs_are_searched() {
 inline void test_vector_growth() {
     RUN(one_output_grows_the_tree_of_its_gradients);
     RUN(values_are_the_sums_of_the_rows_of_a_node);
+    RUN(sparse_columns_are_searched_like_others);
     RUN(two_threads_search_like_one);
     RUN(fractions_on_one_denominator_are_the_sum_of_all);
+    RUN(scans_have_the_bits_of_sums_over_rows);
     RUN(the_largest_outputs_are_searched);
 }
 

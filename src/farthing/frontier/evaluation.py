@@ -80,5 +80,6 @@ def standard_error(values: Floats, weights: Floats | None = None) -> float:
     shares = np.full(n, 1 / n) if weights is None else weights / weights.sum()
     # Variance of a weighted mean of independent values, with Bessel's correction; for equal weights it is the
     # usual standard error.
-    residuals = values - float(shares @ values)
+    # Not a product of BLAS, whose threads would wait for each other longer than the sum takes.
+    residuals = values - float((shares * values).sum())
     return float(np.sqrt(n / (n - 1) * np.sum((shares * residuals) ** 2)))

@@ -48,6 +48,7 @@ class CoreBoosting:
             weighted=weighting.weights is not None,
             learning_rate=settings.learning_rate,
             l2=settings.l2_regularization / weighting.unit,
+            multi_output=settings.multi_output,
             max_depth=limit("max_depth", settings.max_depth, least=0),
             max_leaves=limit("max_leaf_nodes", settings.max_leaf_nodes, least=1),
             min_rows_leaf=limit("min_samples_leaf", settings.min_samples_leaf, least=1),

@@ -130,10 +130,9 @@ class OutOfFoldTrainer:
     def core(self) -> CoreBoosting | None:
         """The same rows in the compiled core, which grows the same boosters; None if it does not know how.
 
-        It does not know a loss of one's own, nor trees with a value for each class.
+        It does not know a loss of one's own.
         """
-        unknown = self.loss.core is None or self.settings.multi_output
-        return None if unknown else CoreBoosting(self)
+        return None if self.loss.core is None else CoreBoosting(self)
 
     def start(self, learn: NDArray[np.int64]) -> Floats:
         """Return the best constant scores for some rows, shape (n_outputs,)."""

@@ -1,14 +1,16 @@
-// Python bindings of the losses: boost/softmax.hpp, boost/logistic.hpp, common/pairwise_sum.hpp.
+// Python bindings of the losses: boost/softmax.hpp, boost/logistic.hpp, common/pairwise_sum.hpp, common/exact_sum.hpp.
 #include "boost/softmax.hpp"
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "bindings/arrays.hpp"
 #include "boost/logistic.hpp"
+#include "common/exact_sum.hpp"
 #include "common/pairwise_sum.hpp"
 #include "common/views.hpp"
 
@@ -85,6 +87,15 @@ double weighted_mean(const Vector<double>& values, const Vector<double>& weights
     return pairwise_sum(weighed.data(), given.size) / pairwise_sum(weights.data(), given.size);
 }
 
+NumpyArray<std::int64_t> exact_digits(const Vector<double>& values) {
+    ExactSum sum;
+    {
+        nb::gil_scoped_release unlocked;
+        sum.add(span(values));
+    }
+    return to_numpy(std::vector<std::int64_t>(sum.digits().begin(), sum.digits().end()));
+}
+
 }  // namespace
 
 void bind_losses(nb::module_& m) {
@@ -93,6 +104,7 @@ void bind_losses(nb::module_& m) {
     m.def("logistic_steps", &logistic_steps, "y"_a, "scores"_a);
     m.def("logistic_losses", &logistic_losses, "y"_a, "scores"_a);
     m.def("weighted_mean", &weighted_mean, "values"_a, "weights"_a);
+    m.def("exact_digits", &exact_digits, "values"_a);
     m.def("tempered_log_loss", &tempered, "margins"_a, "weights"_a.none(), "temperature"_a, "least"_a);
 }
 

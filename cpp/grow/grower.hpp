@@ -13,6 +13,7 @@
 #include "account/row_ledger.hpp"
 #include "common/bitset.hpp"
 #include "common/counter_rng.hpp"
+#include "common/peers.hpp"
 #include "common/threads.hpp"
 #include "common/views.hpp"
 #include "grow/grow_options.hpp"
@@ -47,7 +48,8 @@ public:
           search_(table, target, options, std::move(columns), chooser_, workspace, root_update) {
         tree_.n_values = target.n_values();
         const index_t depth = std::min<index_t>(options.max_depth, 5);  // small trees grow without moving their nodes
-        const index_t n_leaves = std::min({options.max_leaves, index_t{1} << depth, static_cast<index_t>(rows_.size())});
+        const index_t n_rows = std::max<index_t>(1, static_cast<index_t>(rows_.size()));
+        const index_t n_leaves = std::min({options.max_leaves, index_t{1} << depth, n_rows});
         tree_.reserve(2 * n_leaves - 1);
         leaves_.reserve(static_cast<std::size_t>(2 * n_leaves - 1));
         splits_.reserve(static_cast<std::size_t>(2 * n_leaves - 1));
@@ -114,6 +116,8 @@ private:
         root.end = static_cast<index_t>(rows_.size());
         root.sums.assign(static_cast<std::size_t>(width_), 0);
         for (const index_t row : rows_) target_.add(root.sums.data(), target_.row(row));
+        add_up(options_.peers, root.sums);
+        root.n_rows = target_.n_rows(root.sums.data());
         root.path = OwnedFeatures(sheet_);
         root.key = options_.key;
         root.constant = Bitset(search_.n_columns());
@@ -204,7 +208,7 @@ private:
         const bool prices_changed = chooser_.buy(candidate.feature);
 
         // The smaller child is counted from its rows; the larger one is the parent minus it.
-        const bool left_is_small = left.n() <= right.n();
+        const bool left_is_small = left.n_rows <= right.n_rows;
         Leaf& small_child = left_is_small ? left : right;
         Leaf& large_child = left_is_small ? right : left;
         large_child.histogram = parent_histogram;
@@ -235,6 +239,7 @@ private:
             const index_t bin = codes[rows_[i]];
             if (bin > split.bin && bin < right) right = bin;
         }
+        right = -static_cast<index_t>(largest_of(options_.peers, -static_cast<double>(right)));
         if (right == bins.n_bins) return;  // only missing values go right
         split.bin = bins.middle_edge(split.bin, right - 1);
     }
@@ -266,9 +271,12 @@ private:
             }
         } else {
             for (index_t i = left.begin; i < left.end; ++i) target_.add(left.sums.data(), target_.row(rows_[i]));
+            add_up(options_.peers, left.sums);
         }
         right.sums = parent.sums;
         for (index_t w = 0; w < width_; ++w) right.sums[w] -= left.sums[w];
+        left.n_rows = target_.n_rows(left.sums.data());
+        right.n_rows = parent.n_rows - left.n_rows;
     }
 
     auto ranks_below() const {

@@ -21,11 +21,12 @@ namespace farthing {
 // Reusable buffers: one object for all columns of a node.
 class VectorSearch {
 public:
-    // IN  node (width,): sums of the node; node_score: its score; rows (n,): its rows.
+    // IN  node (width,): sums of the node; node_score: its score; rows (n,): its rows, or null if the sums of its bins
+    // are known already.
     VectorSearch(const VectorTarget& target, const std::int64_t* node, double node_score, index_t min_rows,
                  const index_t* rows, index_t n)
         : target_(target), node_(node), node_score_(node_score), min_rows_(min_rows), rows_(rows), n_(n),
-          sorted_(static_cast<std::size_t>(n)), codes_(static_cast<std::size_t>(n)),
+          sorted_(static_cast<std::size_t>(rows ? n : 0)), codes_(sorted_.size()),
           whole_(static_cast<std::size_t>(target.n_blocks())), left_(whole_), missing_(whole_), with_missing_(whole_) {
         for (index_t b = 0; b < target.n_blocks(); ++b) whole_[b] = target.block_of(node, b);
     }
@@ -33,6 +34,23 @@ public:
     // OUT constant: whether all rows share a bin.
     Split find(const CodeColumn& codes, const ColumnBins& bins, bool& constant) {
         sort_rows(codes, bins.n_bins);
+        return find(bins, constant);
+    }
+
+    // The same from the sums of each bin, as with peers.
+    // IN  cells (n_bins + 1, width).
+    Split find(const std::int64_t* cells, const ColumnBins& bins, bool& constant) {
+        cells_ = cells;
+        missing_bin_ = bins.n_bins;
+        return find(bins, constant);
+    }
+
+private:
+    Split find(const ColumnBins& bins, bool& constant) {
+        bins_.clear();
+        for (index_t bin = 0; bin < bins.n_bins; ++bin) {
+            if (n_rows(bin) > 0) bins_.push_back(bin);
+        }
         constant = bins_.size() + (n_missing() > 0) < 2;
         if (constant) return {};
         if (bins.categorical) return categorical();
@@ -41,13 +59,13 @@ public:
         return best;
     }
 
-private:
     const VectorTarget& target_;
     const std::int64_t* node_;
     double node_score_;
     index_t min_rows_;
     const index_t* rows_;
     index_t n_;
+    const std::int64_t* cells_ = nullptr;  // sums of the bins of a column, if they are known
     std::vector<index_t> sorted_;          // the rows, by bin
     std::vector<std::uint8_t> codes_;      // the bin of each row
     std::array<index_t, 257> first_{};     // where each bin begins among them
@@ -63,7 +81,9 @@ private:
     static constexpr index_t kAhead = 8;  // prefetch distance in rows
 
     Span<const index_t> rows_of(index_t bin) const { return {sorted_.data() + first_[bin], n_rows(bin)}; }
-    index_t n_rows(index_t bin) const { return first_[bin + 1] - first_[bin]; }
+    index_t n_rows(index_t bin) const {
+        return cells_ ? target_.n_rows(cells_ + bin * target_.width()) : first_[bin + 1] - first_[bin];
+    }
     index_t n_missing() const { return n_rows(missing_bin_); }
 
     void sort_rows(const CodeColumn& codes, index_t n_bins) {
@@ -76,10 +96,6 @@ private:
         first_ = next;
         for (index_t i = 0; i < n_; ++i) sorted_[next[codes_[i]]++] = rows_[i];
         missing_bin_ = n_bins;
-        bins_.clear();
-        for (index_t bin = 0; bin < n_bins; ++bin) {
-            if (n_rows(bin) > 0) bins_.push_back(bin);
-        }
     }
 
     // Tries a cut after each of bins_.
@@ -106,6 +122,10 @@ private:
 
     void add_rows(index_t bin, std::vector<BlockSums>& sums) const {
         const auto n_blocks = static_cast<index_t>(sums.size());
+        if (cells_) {  // integers that are exact as doubles: the same sums as from the rows
+            for (index_t b = 0; b < n_blocks; ++b) sums[b] += target_.block_of(cells_ + bin * target_.width(), b);
+            return;
+        }
         for (index_t at = first_[bin]; at < first_[bin + 1]; ++at) {
             if (at + kAhead < n_) __builtin_prefetch(target_.blocks(sorted_[at + kAhead]));
             const RowBlock* row = target_.blocks(sorted_[at]);
@@ -139,6 +159,10 @@ private:
         const index_t width = target_.width();
         std::vector<std::int64_t> cells(bins_.size() * static_cast<std::size_t>(width), 0);
         for (std::size_t i = 0; i < bins_.size(); ++i) {
+            if (cells_) {
+                std::copy(cells_ + bins_[i] * width, cells_ + (bins_[i] + 1) * width, cells.data() + i * width);
+                continue;
+            }
             for (const index_t row : rows_of(bins_[i])) target_.add(cells.data() + i * width, {row});
         }
         const std::vector<index_t> present = bins_;

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from farthing.base.changed_parameters import Snapshot, advice
+from farthing.base.collection_fit import learn_collection
 from farthing.base.files import PathLike, save
 from farthing.base.fitted import FittedModel
 from farthing.base.inputs import (
@@ -28,6 +29,8 @@ from farthing.base.inputs import (
 )
 from farthing.base.training_set import TrainingSet
 from farthing.costs import CostSheet
+from farthing.distributed.detect import is_collection
+from farthing.errors import TableError
 from farthing.table import PreparedTable, Schema, encode, refused_flags, refused_names
 from farthing.walks import Decisions, Walk
 
@@ -113,7 +116,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         X : array, frame or PreparedTable, shape (n_rows, n_features)
-            NumPy, pandas or polars; may have missing values and categories.
+            NumPy, pandas or polars; may have missing values and categories. Or a Dask array or dataframe, for
+            methods that learn on a cluster: see `fit_collection`.
         y : array, shape (n_rows,)
             Labels or numbers.
         sample_weight : array, shape (n_rows,), optional
@@ -123,7 +127,40 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         -------
         self
         """
+        if is_collection(X):
+            return self.fit_collection(X, y, sample_weight)
         return self.fit_rows(self.training_set(X, y, sample_weight))
+
+    def fit_collection(self, X: Any, y: Any, sample_weight: Any = None, qid: Any = None) -> Self:
+        """Learn from Dask collections on the workers of the active client: the bits of `fit` on all rows.
+
+        Parameters
+        ----------
+        X : dask.array.Array or dask.dataframe.DataFrame, shape (n_rows, n_features)
+            No row of it comes to this process.
+        y, sample_weight, qid : Dask array or series, shape (n_rows,)
+            With the partitions of X; the rows of a query must be in one partition.
+
+        Returns
+        -------
+        self
+        """
+        return self.adopt(learn_collection(self, X, y, sample_weight, qid))
+
+    def check_collection(self) -> None:
+        """Raise TableError unless the method, with its parameters, learns from Dask collections."""
+        raise TableError(
+            f"{type(self).__name__} does not learn from Dask collections; call compute() on X and y to fit in "
+            "one process"
+        )
+
+    def encode_target(self, y: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """Check a target; return it as codes with the classes, or as floats with None."""
+        return self._encode_target(y)
+
+    def price_columns(self, schema: Schema) -> CostSheet:
+        """Return the prices from the ``costs`` parameter, in the order of what the method buys."""
+        return self._cost_sheet(schema)
 
     def training_set(
         self, X: Any, y: Any, sample_weight: Any = None, *, qid: NDArray[np.int64] | None = None
@@ -142,6 +179,11 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         TrainingSet
             As `fit_rows` takes it. Estimators of one kind, such as classifiers, can share it.
         """
+        if is_collection(X):
+            raise TableError(
+                f"{type(self).__name__} got a Dask collection with arguments that need all rows in this process; "
+                "call compute() on X, or leave them out"
+            )
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         table = PreparedTable.of(X, type(self).__name__)

@@ -40,7 +40,7 @@ public:
           n_words_(Bitset::n_words(sheet.n_features())), has_groups_(sheet.shared.size > 0),
           stride_(n_words_ * (1 + has_groups_ + has_budget_)),
           flags_(static_cast<std::size_t>(table.n_rows * stride_), 0) {
-        if (is_weighted_) weights_ = to_fixed_point(weights, sum_over(peers, weights.size), peers);
+        if (is_weighted_) weights_ = to_fixed_point(weights, all_rows(peers, weights.size), peers);
         members_.assign(static_cast<std::size_t>(sheet.shared.size * n_words_), 0);
         for (index_t j = 0; j < sheet.n_features(); ++j) {
             max_price_ = std::fmax(max_price_, list_price(sheet, j));

@@ -132,7 +132,7 @@ public:
     TreeGrower(const BinnedTable& table, Vector<double> own, Vector<double> shared, Vector<index_t> group_of,
                index_t max_depth, index_t max_leaves, index_t min_rows_leaf, const std::string& ledger,
                const std::string& cost_rule, double tradeoff, double budget, int n_threads, const nb::object& peers)
-        : peers_(peers_of(peers)), n_all_rows_(sum_over(peers_.get(), table.n_rows)), table_(table), own_(own), shared_(shared), group_of_(group_of),
+        : peers_(peers_of(peers)), n_all_rows_(all_rows(peers_.get(), table.n_rows)), table_(table), own_(own), shared_(shared), group_of_(group_of),
           sheet_(cost_sheet_of(own, shared, group_of, table.n_columns())),
           options_(options_of(max_depth, max_leaves, min_rows_leaf, ledger, cost_rule, tradeoff, budget, n_threads)) {
         options_.peers = peers_.get();

@@ -13,11 +13,13 @@
 
 namespace farthing {
 
-// The object has an attribute `size` and the methods `sum` and `largest`, from an array to an array of the same length.
+// The object has the attributes `size` and `n_rows`, and the methods `sum` and `largest`, from an array to an array of the same length.
 // They may raise, in the thread that grows the tree.
 class PyPeers final : public Peers {
 public:
-    explicit PyPeers(nb::object exchange) : exchange_(std::move(exchange)) {}
+    explicit PyPeers(nb::object exchange)
+        : exchange_(std::move(exchange)), size_(nb::cast<index_t>(exchange_.attr("size"))),
+          n_rows_(nb::cast<index_t>(exchange_.attr("n_rows"))) {}
     ~PyPeers() override {
         const nb::gil_scoped_acquire locked;
         exchange_.reset();
@@ -25,15 +27,15 @@ public:
     PyPeers(const PyPeers&) = delete;
     PyPeers& operator=(const PyPeers&) = delete;
 
-    index_t size() const override {
-        const nb::gil_scoped_acquire locked;
-        return nb::cast<index_t>(exchange_.attr("size"));
-    }
+    index_t size() const override { return size_; }
+    index_t n_rows() const override { return n_rows_; }
     void add(std::int64_t* numbers, index_t n) override { exchange("sum", numbers, n); }
     void largest(double* numbers, index_t n) override { exchange("largest", numbers, n); }
 
 private:
     nb::object exchange_;
+    index_t size_;
+    index_t n_rows_;
 
     template <class T>
     void exchange(const char* method, T* numbers, index_t n) {

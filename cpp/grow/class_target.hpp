@@ -29,7 +29,7 @@ public:
 
     ClassTarget(Span<const index_t> labels, Span<const double> weights, index_t n_classes, ImpurityFunction impurity,
                 double min_impurity = 0, Peers* peers = nullptr)
-        : labels_(labels), weights_(to_fixed_point(weights, sum_over(peers, weights.size), peers)), n_classes_(n_classes), impurity_(impurity),
+        : labels_(labels), weights_(to_fixed_point(weights, all_rows(peers, weights.size), peers)), n_classes_(n_classes), impurity_(impurity),
           min_impurity_(min_impurity) {
         if (labels.size != weights.size) throw std::invalid_argument("labels and weights differ in length");
         for (const index_t label : labels) {

@@ -54,7 +54,7 @@ public:
     // further rows, or null.
     GradientTarget(Span<const double> gradients, Span<const double> hessians, double l2, double min_hessian = 0,
                    int n_threads = 1, double step = 1, bool on_grid = false, Peers* peers = nullptr)
-        : n_all_(sum_over(peers, gradients.size)), row_bits_(kSums == GradientSums::packed ? bits_for(n_all_) : 0),
+        : n_all_(all_rows(peers, gradients.size)), row_bits_(kSums == GradientSums::packed ? bits_for(n_all_) : 0),
           g_(to_fixed_point(gradients, n_all_, peers, 62 - row_bits_, n_threads)),
           h_(kSums == GradientSums::full ? to_fixed_point(hessians, n_all_, peers, 62, n_threads) : FixedPoint{}),
           l2_(l2), min_hessian_(min_hessian), step_(step) {

@@ -243,8 +243,8 @@ private:
     // keep the same histograms.
     index_t pool_capacity() const {
         const double histogram = static_cast<double>(table_.n_all_bins() * width_) * sizeof(std::int64_t);
-        const index_t n_peers = options_.peers ? options_.peers->size() : 1;
-        const double allowed = 0.4 * static_cast<double>(sum_over(options_.peers, table_.codes.size()) / n_peers);
+        const index_t n_here = options_.peers ? options_.peers->n_rows() / options_.peers->size() : table_.n_rows;
+        const double allowed = 0.4 * static_cast<double>(n_here * table_.n_columns());
         return std::max<index_t>(4, static_cast<index_t>(allowed / std::max(histogram, 1.0)));
     }
 

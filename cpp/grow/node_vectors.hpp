@@ -21,7 +21,7 @@ inline void fill_node_vectors(Span<const double> gradients, Span<const double> h
                               const std::vector<index_t>& rows, const std::vector<index_t>& leaf_of_row, double l2,
                               double step, int n_threads, Peers* peers, Tree& tree) {
     const auto n = static_cast<index_t>(leaf_of_row.size());
-    const index_t n_all = sum_over(peers, n);
+    const index_t n_all = all_rows(peers, n);
     const Grid g_grid = grid_of(gradients, n_all, 62, n_threads, peers);
     const Grid h_grid = grid_of(hessians, n_all, 62, n_threads, peers);
     const index_t n_nodes = tree.n_nodes();

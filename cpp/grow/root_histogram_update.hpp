@@ -35,7 +35,7 @@ public:
     // Before a tree.
     template <class Target>
     void begin_tree(const BinnedTable& table, const Target& target, Peers* peers) {
-        const index_t n_all = sum_over(peers, table.n_rows);
+        const index_t n_all = all_rows(peers, table.n_rows);
         ready_ = complete_ && unit_ == target.unit() && correct_rows(table, target, n_all, peers);
         if (ready_) root_.swap(next_root_);
         n_reused_ += ready_;

@@ -32,11 +32,14 @@ class Peers(Protocol):
     ----------
     size : int
         Number of processes, this one included.
+    n_rows : int
+        Rows of the table, of all peers.
     row_numbers : ndarray of int64, shape (n_rows,)
         The place of each row of this process among all rows.
     """
 
     size: int
+    n_rows: int
     row_numbers: NDArray[np.int64]
 
     def sum(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -18,6 +18,7 @@ from farthing.table.bins import MAX_BINS
 if TYPE_CHECKING:
     from farthing.base.estimator import BudgetedEstimator
     from farthing.distributed.fit import PartRows, Whole
+    from farthing.distributed.ranks import ClusterReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class FitPart:
 
 def learn_collection(
     estimator: BudgetedEstimator, X: Any, y: Any, sample_weight: Any = None, qid: Any = None
-) -> FittedModel:
+) -> tuple[FittedModel, ClusterReport]:
     """Learn from Dask collections on the workers of the active client.
 
     Parameters
@@ -66,8 +67,10 @@ def learn_collection(
 
     Returns
     -------
-    FittedModel
+    model : FittedModel
         With the bits of a fit on all rows in one process.
+    report : ClusterReport
+        What the fit took.
     """
     from farthing.distributed.fit import fit_collection  # noqa: PLC0415 - Dask is an extra
 
@@ -92,4 +95,4 @@ def learn_collection(
     for message, category in outcome.learned.warnings:
         warn(message, category)
     model: FittedModel = outcome.learned.model
-    return model
+    return model, outcome.report

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from farthing.base.changed_parameters import Snapshot, advice
 from farthing.base.collection_fit import learn_collection
+from farthing.base.collection_predict import predict_lazily
 from farthing.base.files import PathLike, save
 from farthing.base.fitted import FittedModel
 from farthing.base.inputs import (
@@ -144,8 +145,11 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         Returns
         -------
         self
+            ``cluster_report_`` says what the fit took.
         """
-        return self.adopt(learn_collection(self, X, y, sample_weight, qid))
+        model, report = learn_collection(self, X, y, sample_weight, qid)
+        self.cluster_report_ = report
+        return self.adopt(model)
 
     def check_collection(self) -> None:
         """Raise TableError unless the method, with its parameters, learns from Dask collections."""
@@ -153,6 +157,15 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             f"{type(self).__name__} does not learn from Dask collections; call compute() on X and y to fit in "
             "one process"
         )
+
+    def refuse_on_collections(self, *parameters: str) -> None:
+        """Raise TableError if one of some parameters is set, which Dask collections do not go with."""
+        for name in parameters:
+            if getattr(self, name, None) is not None:
+                raise TableError(
+                    f"{name} of {type(self).__name__} needs all rows in one process; leave it out, or call "
+                    "compute() on the collections"
+                )
 
     def encode_target(self, y: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Check a target; return it as codes with the classes, or as floats with None."""
@@ -248,7 +261,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         ----------
         X : array, frame or PreparedTable, shape (n_rows, n_features)
             Only the entries that a prediction acquires are read. A frame may lack columns that the model
-            never buys, and may have no rows.
+            never buys, and may have no rows. A Dask array or dataframe gives a Dask array, which is computed
+            partition by partition.
         budget : float or array, shape (n_rows,), optional
             Hard budget of each row; None means the model's own hard budget, if it has one.
         seeds : int or array, shape (n_rows,), optional
@@ -261,6 +275,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         -------
         ndarray, shape (n_rows,)
         """
+        if is_collection(X):
+            return predict_lazily(self, "predict", X, budget=budget, seeds=seeds, refused=refused)  # type: ignore[no-any-return]
         outputs, _ = self.raw_outputs(X, budget=budget, seeds=seeds, refused=refused)
         return self.fitted_.results(outputs)[0]
 
@@ -275,6 +291,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             In the order of ``costs_.features``. If evaluations have prices, the calls that each row paid for
             come after the columns.
         """
+        if is_collection(X):
+            return predict_lazily(self, "acquired", X, budget=budget, seeds=seeds, refused=refused)  # type: ignore[no-any-return]
         return self.raw_outputs(X, budget=budget, seeds=seeds, refused=refused)[1]
 
     def spend(
@@ -286,6 +304,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         -------
         ndarray of float64, shape (n_rows,)
         """
+        if is_collection(X):
+            return predict_lazily(self, "spend", X, budget=budget, seeds=seeds, refused=refused)  # type: ignore[no-any-return]
         # Always the total of what was acquired, never a sum kept along the way: the account balances by
         # construction, in the same bits as in a walk.
         acquired = self.acquired(X, budget=budget, seeds=seeds, refused=refused)
@@ -298,6 +318,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         -------
         Decisions
         """
+        if is_collection(X):
+            return predict_lazily(self, "decide", X, budget=budget, seeds=seeds, refused=refused)  # type: ignore[no-any-return]
         outputs, acquired = self.raw_outputs(X, budget=budget, seeds=seeds, refused=refused)
         prediction, probabilities = self.fitted_.results(outputs)
         return Decisions(prediction, probabilities, self.fitted_.costs.total_rows(acquired), acquired)

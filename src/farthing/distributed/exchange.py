@@ -1,16 +1,15 @@
 """Sums over the workers of a fit: along a binary tree of ranks, up as partial sums and down as the total.
 
-Every rank has a post, a Dask actor on its worker. A rank waits at its own post for the numbers of the two
-ranks below it, adds its own, brings the sum to the post of the rank above, and hands the total that comes
-back to those below. Messages go from worker to worker; the scheduler sees none of them.
+Every rank has a post, a Dask actor on its worker. The post waits for the numbers of its rank and of the two
+ranks below it, brings their sum to the post of the rank above, and hands the total that comes back to all of
+them. Messages go from worker to worker; the scheduler sees none of them.
 """
 
 from __future__ import annotations
 
 import asyncio
-import threading
+import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -25,66 +24,110 @@ _posts: WeakValueDictionary[str, Post] = WeakValueDictionary()
 _OPERATIONS: Final[dict[str, Callable[..., NDArray[Any]]]] = {"sum": np.add, "largest": np.maximum}
 
 
+# How often a waiting rank looks whether it is still wanted, in seconds.
+_LOOK_EVERY: Final = 1.0
+
+
 class PeerLost(FarthingError):  # noqa: N818 - what happened, and not an error of the user
     """A peer cannot take part any longer; the fit begins its current tree again without it."""
 
 
 class Post:
-    """Where the ranks below one rank bring their numbers.
+    """Where a rank and the ranks below it bring their numbers.
 
     Parameters
     ----------
     name : str
         Unique among all posts.
+    n_below : int
+        How many ranks bring numbers here, besides the own one.
+    above : actor or None
+        The post of the rank above; None at rank 0.
     """
 
-    def __init__(self, name: str) -> None:
-        self._changed = threading.Condition()
-        self._arrived: dict[int, list[tuple[NDArray[Any], Future[NDArray[Any]]]]] = {}
+    def __init__(self, name: str, n_below: int, above: Any) -> None:
+        self.n_bytes = 0
+        self._n_expected = n_below + 1
+        self._above = above
+        self._meetings: dict[int, _Meeting] = {}
         self._lost: str | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         _posts[name] = self
 
-    # From other workers: coroutines run on the event loop, so a worker of one thread is not blocked.
+    # Coroutines run on the event loop of the worker, one at a time, so that nothing has to be locked and a
+    # worker of one thread is not blocked. Whoever comes last adds up and goes on.
 
-    async def bring(self, step: int, numbers: NDArray[Any]) -> NDArray[Any]:
+    async def bring(self, step: int, operation: str, numbers: NDArray[Any]) -> NDArray[Any]:
         """Leave numbers for a step; return the total of all ranks, once it is known."""
-        answer: Future[NDArray[Any]] = Future()
-        with self._changed:
-            if self._lost is not None:
-                raise PeerLost(self._lost)
-            self._arrived.setdefault(step, []).append((numbers, answer))
-            self._changed.notify_all()
-        return await asyncio.wrap_future(answer)
+        if self._lost is not None:
+            raise PeerLost(self._lost)
+        meeting = self._meetings.setdefault(step, _Meeting())
+        meeting.brought.append(numbers)
+        if len(meeting.brought) == self._n_expected:
+            await self._conclude(step, operation, meeting)
+        return await meeting.total
+
+    async def open(self) -> None:
+        """Enter the event loop, from which the own rank is served, too."""
+        self._loop = asyncio.get_running_loop()
 
     async def leave(self, why: str) -> None:
         """Wake whoever waits here: a rank is lost."""
-        with self._changed:
-            self._lost = why
-            waiting = [answer for arrived in self._arrived.values() for _, answer in arrived]
-            self._changed.notify_all()
-        for answer in waiting:
-            if not answer.done():
-                answer.set_exception(PeerLost(why))
+        self._lost = why
+        for meeting in self._meetings.values():
+            meeting.fail(PeerLost(why))
+        self._meetings.clear()
 
-    # From the rank's own thread.
+    async def _conclude(self, step: int, operation: str, meeting: _Meeting) -> None:
+        total = meeting.brought[0].copy()  # the owner's memory may be gone before the message is sent
+        for numbers in meeting.brought[1:]:
+            _OPERATIONS[operation](total, numbers, out=total)
+        try:
+            if self._above is not None:
+                total = await self._above.bring(step, operation, total)
+        except PeerLost as lost:
+            meeting.fail(lost)
+        except Exception as error:  # noqa: BLE001 - whatever Dask raises if a worker or its actor is gone
+            meeting.fail(PeerLost(f"the rank above is lost: {error}"))
+        else:
+            self.n_bytes += 2 * total.nbytes * (self._n_expected - (self._above is None))
+            meeting.succeed(total)
+        self._meetings.pop(step, None)
 
-    def collect(self, step: int, n_below: int) -> list[NDArray[Any]]:
-        """Wait for the numbers of the ranks below."""
-        with self._changed:
-            self._changed.wait_for(
-                lambda: self._lost is not None or len(self._arrived.get(step, ())) == n_below
-            )
-            if self._lost is not None:
-                raise PeerLost(self._lost)
-            return [numbers for numbers, _ in self._arrived.get(step, ())]
+    def exchange(
+        self, step: int, operation: str, numbers: NDArray[Any], is_wanted: Callable[[], bool]
+    ) -> NDArray[Any]:
+        """Bring the numbers of the own rank, from its thread; return the total.
 
-    def answer(self, step: int, total: NDArray[Any]) -> None:
-        """Hand the total to the ranks below."""
-        with self._changed:
-            arrived = self._arrived.pop(step, [])
-        for _, answer in arrived:
-            if not answer.done():
-                answer.set_result(total)
+        Raises PeerLost if a rank is lost, or if nobody wants the result any longer.
+        """
+        if self._loop is None:
+            raise PeerLost("the post is not open")
+        coming = asyncio.run_coroutine_threadsafe(self.bring(step, operation, numbers), self._loop)
+        while True:
+            if not is_wanted():
+                coming.cancel()
+                raise PeerLost("the client is gone, or has cancelled the fit")
+            try:
+                return coming.result(timeout=_LOOK_EVERY)
+            except TimeoutError:
+                continue
+
+
+class _Meeting:
+    """What was brought for one step, and the total to come."""
+
+    def __init__(self) -> None:
+        self.brought: list[NDArray[Any]] = []
+        self.total: asyncio.Future[NDArray[Any]] = asyncio.get_running_loop().create_future()
+
+    def succeed(self, total: NDArray[Any]) -> None:
+        if not self.total.done():
+            self.total.set_result(total)
+
+    def fail(self, error: PeerLost) -> None:
+        if not self.total.done():
+            self.total.set_exception(error)
 
 
 class WorkerPeers:
@@ -92,30 +135,45 @@ class WorkerPeers:
 
     Parameters
     ----------
-    names : list of str
-        Names of the posts, by rank.
-    rank : int
-        The own rank.
-    above : actor or None
-        The post of the rank above; None at rank 0.
-    row_numbers : ndarray of int64, shape (n_rows,)
+    name : str
+        Name of the post of this rank.
+    size : int
+        Number of ranks.
+    n_rows : int
+        Rows of all ranks.
+    row_numbers : ndarray of int64, shape (n_here,)
         The place of each row of this worker among all rows.
+    is_wanted : callable
+        Whether the fit is still wanted.
 
     Attributes
     ----------
-    n_bytes : int
-        Bytes that this rank has sent and received.
+    n_exchanges : int
+        Exchanges so far.
+    exchange_seconds : float
+        Seconds that this rank spent in them, waiting included.
     """
 
-    def __init__(self, names: list[str], rank: int, above: Any, row_numbers: NDArray[np.int64]) -> None:
-        self.size = len(names)
-        self.rank = rank
+    def __init__(
+        self,
+        name: str,
+        size: int,
+        n_rows: int,
+        row_numbers: NDArray[np.int64],
+        is_wanted: Callable[[], bool],
+    ) -> None:
+        self.size = size
+        self.n_rows = n_rows
         self.row_numbers = row_numbers
-        self.n_bytes = 0
-        self._post = _posts[names[rank]]
-        self._above = above
-        self._n_below = sum(below < self.size for below in (2 * rank + 1, 2 * rank + 2))
-        self._step = 0
+        self.n_exchanges = 0
+        self.exchange_seconds = 0.0
+        self._post = _posts[name]
+        self._is_wanted = is_wanted
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that this rank has sent and received."""
+        return self._post.n_bytes
 
     def sum(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the sums over all ranks, entry by entry."""
@@ -126,18 +184,8 @@ class WorkerPeers:
         return self._exchange("largest", numbers)
 
     def _exchange(self, operation: str, numbers: NDArray[Any]) -> NDArray[Any]:
-        self._step += 1
-        combine = _OPERATIONS[operation]
-        total = numbers.copy()  # the caller's memory may be gone before the message is sent
-        for arrived in self._post.collect(self._step, self._n_below):
-            combine(total, arrived, out=total)
-        if self._above is not None:
-            try:
-                total = self._above.bring(self._step, total).result()
-            except PeerLost:
-                raise
-            except (OSError, RuntimeError) as error:
-                raise PeerLost(f"the rank above is lost: {error}") from error
-        self.n_bytes += 2 * total.nbytes * (self._n_below + (self._above is not None))
-        self._post.answer(self._step, total)
+        self.n_exchanges += 1
+        start = time.perf_counter()
+        total = self._post.exchange(self.n_exchanges, operation, numbers, self._is_wanted)
+        self.exchange_seconds += time.perf_counter() - start
         return total

@@ -8,7 +8,7 @@ from typing import Any
 
 import dask
 import numpy as np
-from distributed import Client, Future, get_client
+from distributed import Client, Future, futures_of, get_client
 from numpy.typing import NDArray
 
 from farthing.distributed.collection import Partition, meta_facts, partitions
@@ -111,7 +111,7 @@ def fit_collection(
     learn = prepare(whole)
     rules = _learn_rules(client, parts, whole, counts, max_bins, estimator)
     binned = _bin(client, parts, whole, counts, rules, encode, estimator)
-    return run_ranks(client, binned, _Rank(whole, max_bins, learn), rules)
+    return run_ranks(client, binned, whole.n_rows, _Rank(whole, max_bins, learn), rules)
 
 
 def active_client() -> Client:
@@ -206,8 +206,29 @@ def _bin(
         for part, first, n in zip(parts, firsts, counts, strict=True)
         if n
     ]
-    binned: list[Future] = client.compute(tasks)
-    return binned
+    if futures_of(parts[0].X):  # already in the memory of workers, where they stay
+        binned: list[Future] = client.compute(tasks)
+        return binned
+    return _spread(client, tasks, [n for n in counts if n])
+
+
+def _spread(client: Client, tasks: list[Any], counts: list[int]) -> list[Future]:
+    """Compute tasks on all workers, nearly as many rows on each; others may step in for a lost one."""
+    wanted = dask.get_annotations().get("workers")
+    addresses = sorted(wanted or client.scheduler_info(n_workers=-1)["workers"])
+    rows = dict.fromkeys(addresses, 0)
+    given: dict[str, list[int]] = {address: [] for address in addresses}
+    for place in sorted(range(len(tasks)), key=lambda place: -counts[place]):
+        least = min(addresses, key=lambda address: rows[address])
+        rows[least] += counts[place]
+        given[least].append(place)
+    made: dict[int, Future] = {}
+    for address, places in given.items():
+        futures = client.compute(
+            [tasks[place] for place in places], workers=[address], allow_other_workers=True
+        )
+        made.update(zip(places, futures, strict=True))
+    return [made[place] for place in range(len(tasks))]
 
 
 @dataclass(frozen=True, slots=True)

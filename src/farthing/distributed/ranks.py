@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 import numpy as np
-from distributed import Client, Future, wait
+from distributed import Client, Future, get_worker, wait
 from numpy.typing import NDArray
 
 from farthing.collective import among
@@ -29,6 +29,34 @@ class Part(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterReport:
+    """What a fit on a cluster took.
+
+    Parameters
+    ----------
+    n_workers : int
+        Workers that learned, in the last attempt.
+    n_bytes : int
+        Bytes that the first of them has sent and received.
+    n_exchanges : int
+        How often the workers added up.
+    exchange_seconds : float
+        What the first of them waited for that.
+    seconds : float
+        Of the last attempt, after the partitions were binned.
+    n_losses : int
+        How often the fit continued after the loss of a worker.
+    """
+
+    n_workers: int
+    n_bytes: int
+    n_exchanges: int
+    exchange_seconds: float
+    seconds: float
+    n_losses: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What a rank returns.
 
@@ -40,21 +68,21 @@ class Outcome:
         Why it lost one.
     saved : list
         What the job had saved until then.
-    n_bytes : int
-        Bytes that the rank has sent and received.
+    report : ClusterReport
+        What the fit took.
     """
 
     learned: Any
     lost: str | None
     saved: list[Any]
-    n_bytes: int
+    report: ClusterReport
 
 
 # From the parts of a rank, and what all ranks share, to what it learned; the same on all ranks.
 Job = Callable[[Sequence[Any], Any], Any]
 
 
-def run_ranks(client: Client, parts: Sequence[Future], job: Job, shared: Any = None) -> Outcome:
+def run_ranks(client: Client, parts: Sequence[Future], n_rows: int, job: Job, shared: Any = None) -> Outcome:
     """Run a job on every worker that holds parts; all of them together learn one thing.
 
     Parameters
@@ -63,6 +91,8 @@ def run_ranks(client: Client, parts: Sequence[Future], job: Job, shared: Any = N
         Of the cluster.
     parts : sequence of Future
         Of `Part`. Those that a lost worker held are made again from their partitions.
+    n_rows : int
+        Rows of all parts.
     job : callable
         Runs within `farthing.collective.among`.
     shared : Future or object, optional
@@ -75,28 +105,31 @@ def run_ranks(client: Client, parts: Sequence[Future], job: Job, shared: Any = N
     """
     kept: list[Any] = []
     why = ""
-    for _ in range(_MOST_LOSSES + 1):
-        outcomes = _attempt(client, parts, job, shared, kept)
+    for n_losses in range(_MOST_LOSSES + 1):
+        outcomes = _attempt(client, parts, n_rows, job, shared, kept)
         if outcomes and all(outcome.lost is None for outcome in outcomes):
-            return outcomes[0]
+            return replace(outcomes[0], report=replace(outcomes[0].report, n_losses=n_losses))
         # Ranks may differ by the last step that one of them still finished.
         kept = max((outcome.saved for outcome in outcomes), key=len, default=kept)
         why = next((outcome.lost for outcome in outcomes if outcome.lost), why) or why
-    raise ClusterError(f"the cluster lost a worker {_MOST_LOSSES + 1} times during one fit; the last time: {why}")
+    raise ClusterError(
+        f"the cluster lost a worker {_MOST_LOSSES + 1} times during one fit; the last time: {why}"
+    )
 
 
 def _attempt(
-    client: Client, parts: Sequence[Future], job: Job, shared: Any, saved: list[Any]
+    client: Client, parts: Sequence[Future], n_rows: int, job: Job, shared: Any, saved: list[Any]
 ) -> list[Outcome]:
     held = _held_parts(client, parts)
     addresses = list(held)
     fit = uuid.uuid4().hex
     names = [f"{fit}-{rank}" for rank in range(len(addresses))]
     places = {"allow_other_workers": False, "pure": False}
-    actors = [
-        client.submit(Post, name, actor=True, workers=[address], **places)
-        for name, address in zip(names, addresses, strict=True)
-    ]
+    actors: list[Future] = []
+    for rank, (name, address) in enumerate(zip(names, addresses, strict=True)):
+        n_below = sum(below < len(names) for below in (2 * rank + 1, 2 * rank + 2))
+        above = actors[(rank - 1) // 2] if rank else None
+        actors.append(client.submit(Post, name, n_below, above, actor=True, workers=[address], **places))
     ranks: list[Future] = []
     try:
         if not _ready(client, actors, addresses):
@@ -105,9 +138,9 @@ def _attempt(
             client.submit(
                 _run_rank,
                 job,
-                names,
-                rank,
-                None if rank == 0 else actors[(rank - 1) // 2],
+                names[rank],
+                len(names),
+                n_rows,
                 held[address],
                 shared,
                 saved,
@@ -144,7 +177,14 @@ def _ready(client: Client, actors: list[Future], addresses: list[str]) -> bool:
         if _lost(client, addresses):
             return False
         time.sleep(0.01)
-    return all(actor.status == "finished" for actor in actors)
+    if not all(actor.status == "finished" for actor in actors):
+        return False
+    try:
+        for opening in [actor.result().open() for actor in actors]:
+            opening.result()
+    except (OSError, RuntimeError):  # lost since
+        return False
+    return True
 
 
 def _watch(client: Client, ranks: list[Future], actors: list[Future], addresses: list[str]) -> list[Outcome]:
@@ -182,15 +222,28 @@ def _lost(client: Client, addresses: list[str]) -> set[str]:
 
 
 def _run_rank(
-    job: Job, names: list[str], rank: int, above: Any, parts: list[Part], shared: Any, saved: list[Any]
+    job: Job, name: str, size: int, n_rows: int, parts: list[Part], shared: Any, saved: list[Any]
 ) -> Outcome:
     """Run the job on one worker, among its peers."""
     ordered = sorted(parts, key=lambda part: part.number)
     numbers = np.concatenate([part.row_numbers for part in ordered])
-    peers = WorkerPeers(names, rank, above, numbers)
+    worker = get_worker()
+    key = worker.get_current_task()
+
+    def is_wanted() -> bool:
+        # A client that dies or cancels leaves the thread of a task running; it has to end by itself.
+        task = worker.state.tasks.get(key)
+        return task is not None and task.state == "executing"
+
+    peers = WorkerPeers(name, size, n_rows, numbers, is_wanted)
     kept = list(saved)
+    learned, why = None, None
+    start = time.perf_counter()
     try:
         with among(peers, kept):
-            return Outcome(job(ordered, shared), None, [], peers.n_bytes)
+            learned = job(ordered, shared)
     except PeerLost as lost:
-        return Outcome(None, str(lost), kept, peers.n_bytes)
+        why = str(lost)
+    seconds = time.perf_counter() - start
+    report = ClusterReport(size, peers.n_bytes, peers.n_exchanges, peers.exchange_seconds, seconds)
+    return Outcome(learned, why, kept if why else [], report)

@@ -17,7 +17,6 @@ from farthing.boosting.greedy_miser.parameters import CONSTRAINTS, MiserParamete
 from farthing.boosting.greedy_miser.staged import StagedMixin
 from farthing.boosting.greedy_miser.tree_budget import TreeBudget
 from farthing.collective import count, mean, save, saved, total
-from farthing.errors import TableError
 from farthing.learning.booster import (
     Boosting,
     Grow,
@@ -58,11 +57,8 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
 
     def check_collection(self) -> None:
         """Raise TableError if parameters need rows that stay on their workers."""
-        if self.validation_fraction is not None:
-            raise TableError(
-                "validation_fraction holds out rows, which need bins of their own, and is not supported on Dask "
-                "collections; set it to None and choose n_estimators, or call compute() on X and y"
-            )
+        # Rows held out would need bins of their own, and prices of errors the scores of all rows.
+        self.refuse_on_collections("validation_fraction", "error_costs")
 
     def _learn(self, rows: TrainingSet, *, validation: TrainingSet | None = None) -> GreedyMiserModel:
         stochastic = self.subsample < 1 or self.validation_fraction is not None
@@ -131,9 +127,7 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
         """Return the state of the training rows after the existing trees."""
         _, cap = self._row_limits(budget, trees_per_round(before))
         # With charge="model" the budget is kept when the model buys, so no row needs a cap of its own.
-        return rows.progress(
-            before, cap=None if self.charge == "model" else cap, n_threads=self.n_threads()
-        )
+        return rows.progress(before, cap=None if self.charge == "model" else cap, n_threads=self.n_threads())
 
     def _row_limits(self, budget: float | None, at_once: int) -> tuple[int, float | None]:
         """Return how many trees fit into the budget, and how much they leave for the features of each row."""

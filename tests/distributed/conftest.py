@@ -11,7 +11,7 @@ from distributed import Client, LocalCluster
 @pytest.fixture(scope="session")
 def client() -> Iterator[Client]:
     with (
-        LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=None, memory_limit=0) as cluster,
+        LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
         yield client

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import dask.array as da
@@ -49,7 +50,7 @@ def cut_array(array: np.ndarray, cuts: Sequence[int]) -> Any:
 def cut_frame(table: pd.DataFrame | pd.Series, cuts: Sequence[int]) -> Any:
     """Return a Dask dataframe or series cut before the given rows, its lengths unknown."""
     ends = [0, *cuts, len(table)]
-    pieces = [table.iloc[begin:end] for begin, end in zip(ends[:-1], ends[1:], strict=True)]
+    pieces = [table.iloc[begin:end] for begin, end in pairwise(ends)]
     return dd.from_map(lambda piece: piece, pieces, meta=table.iloc[:0])
 
 

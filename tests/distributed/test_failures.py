@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 from distributed import Client
-
-from farthing.boosting import GradientBoostingRegressor, GreedyMiserRegressor
-from farthing.learning.losses import SQUARED, Loss
 from tests.distributed.tables import assert_same_bits, cut_array, numbers
+
+from farthing.boosting import GreedyMiserRegressor
+from farthing.learning.losses import SQUARED, Loss
 
 CUTS = [100, 200, 300, 400, 500]
 N_PARTITIONS = len(CUTS) + 1
@@ -62,8 +62,9 @@ def make_dying(base: type[Any], calls: Path, *, at: int, where: str) -> type[Any
     return Dying
 
 
-@pytest.mark.parametrize(("where", "at"), [("binning", N_PARTITIONS + 2), ("growth", 8)])
-@pytest.mark.parametrize("charge", ["model", "row"])
+@pytest.mark.parametrize(
+    ("where", "at", "charge"), [("binning", N_PARTITIONS + 2, "model"), ("growth", 8, "row")]
+)
 def test_killed_during_fit(on_cluster: Client, tmp_path: Path, where: str, at: int, charge: str) -> None:
     X, y, weights = numbers(600)
     params: dict[str, Any] = {"n_estimators": 5, "max_depth": 2, "tradeoff": 0.001, "charge": charge}
@@ -77,14 +78,6 @@ def test_killed_during_fit(on_cluster: Client, tmp_path: Path, where: str, at: i
         assert dying.cluster_report_.n_losses == 1
         # Three ranks made two rounds and a bit, or three; the others only had to be made once more.
         assert (tmp_path / "calls").stat().st_size < 2 * 3 * params["n_estimators"]
-
-
-def test_killed_during_gradient_boosting(on_cluster: Client, tmp_path: Path) -> None:
-    X, y, _ = numbers(600)
-    alone = GradientBoostingRegressor(n_estimators=3, max_leaf_nodes=4).fit(X, y)
-    dying = make_dying(GradientBoostingRegressor, tmp_path / "calls", at=N_PARTITIONS + 1, where="binning")
-    together = dying(n_estimators=3, max_leaf_nodes=4).fit(cut_array(X, CUTS), cut_array(y, CUTS))
-    assert_same_bits(alone, together)
 
 
 def test_killed_during_prediction(on_cluster: Client, tmp_path: Path) -> None:

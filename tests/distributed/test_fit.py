@@ -12,6 +12,7 @@ from distributed import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from tests.distributed.tables import assert_same_bits, cut_array, cut_frame, frame, numbers
 
 from farthing.boosting import (
     GradientBoostingRegressor,
@@ -21,7 +22,7 @@ from farthing.boosting import (
 )
 from farthing.errors import ClusterError, TableError
 from farthing.forests import BudgetTreeClassifier
-from tests.distributed.tables import assert_same_bits, cut_array, cut_frame, frame, numbers
+from farthing.table import PartFacts, merged_schema
 
 CUTS = [200, 201, 700]
 MISER: dict[str, Any] = {"n_estimators": 2, "max_depth": 2, "tradeoff": 0.001, "relative": True}
@@ -183,11 +184,14 @@ def test_errors_name_partition_and_worker(on_cluster: Client) -> None:
         GreedyMiserRegressor(n_estimators=1).fit(cut_array(X, [10, 20]), cut_array(y, [10, 20]))
 
 
-def test_columns_of_two_kinds(on_cluster: Client) -> None:
-    pieces = [pd.DataFrame({"a": [1.0, 2.0]}, dtype=object), pd.DataFrame({"a": ["x", "y"]}, dtype=object)]
-    table = cut_frame(pd.concat(pieces), [2])
+def test_columns_of_two_kinds() -> None:
+    pieces = [pd.DataFrame({"a": [value, None]}, dtype=object) for value in (1.0, "x", None)]
+    facts = [PartFacts.of(piece) for piece in pieces]
     with pytest.raises(TableError, match="column 'a': got numbers in partition 0 and strings in partition 1"):
-        GreedyMiserRegressor().fit(table, cut_frame(pd.Series(np.arange(4.0)), [2]))
+        merged_schema(facts)
+    # A part of missing values goes with either.
+    assert merged_schema(facts[1:]).columns[0].categories == ("x",)
+    assert not merged_schema(facts[::2]).columns[0].is_categorical
 
 
 def test_other_partitions(on_cluster: Client) -> None:

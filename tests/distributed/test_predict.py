@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.distributed.tables import cut_array, cut_frame, frame, numbers
 
 from farthing.boosting import GreedyMiserClassifier, GreedyMiserRegressor
 from farthing.errors import TableError
-from tests.distributed.tables import cut_array, cut_frame, frame, numbers
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,8 @@ from farthing.table.bins import MAX_BINS
 
 if TYPE_CHECKING:
     from farthing.base.estimator import BudgetedEstimator
-    from farthing.distributed.fit import PartRows, Whole
+    from farthing.distributed.fit import PartRows
+    from farthing.distributed.passes import Whole
     from farthing.distributed.ranks import ClusterReport
 
 

@@ -37,7 +37,7 @@ def predict_lazily(estimator: BudgetedEstimator, method: str, X: Any, **options:
     estimator.check_ready()
     if not estimator.rows_are_independent:
         raise TableError(
-            f"the predictions of {type(estimator).__name__} depend on all rows of a query; call compute() on X"
+            f"predictions of {type(estimator).__name__} depend on all rows of a query; call compute() on X"
         )
     schema = estimator.fitted_.schema
     columns = None
@@ -46,7 +46,7 @@ def predict_lazily(estimator: BudgetedEstimator, method: str, X: Any, **options:
     fields = _fields(estimator)
     if method != "decide":
         field = fields[method]
-        return lazy_arrays(estimator, method, X, [field], options, columns)[0]
+        return lazy_arrays(estimator, method, X, [field], options=options, columns=columns)[0]
     names = {
         "predict": "prediction",
         "predict_proba": "probabilities",
@@ -54,7 +54,7 @@ def predict_lazily(estimator: BudgetedEstimator, method: str, X: Any, **options:
         "acquired": "acquired",
     }
     kept = {names[call]: _renamed(field, names[call]) for call, field in fields.items()}
-    arrays = lazy_arrays(estimator, method, X, list(kept.values()), options, columns)
+    arrays = lazy_arrays(estimator, method, X, list(kept.values()), options=options, columns=columns)
     return Decisions(**{"probabilities": None, **dict(zip(kept, arrays, strict=True))})
 
 

@@ -154,8 +154,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def check_collection(self) -> None:
         """Raise TableError unless the method, with its parameters, learns from Dask collections."""
         raise TableError(
-            f"{type(self).__name__} does not learn from Dask collections; call compute() on X and y to fit in "
-            "one process"
+            f"{type(self).__name__} does not learn from Dask collections; call compute() on X and y to fit "
+            "in one process"
         )
 
     def refuse_on_collections(self, *parameters: str) -> None:
@@ -194,8 +194,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """
         if is_collection(X):
             raise TableError(
-                f"{type(self).__name__} got a Dask collection with arguments that need all rows in this process; "
-                "call compute() on X, or leave them out"
+                f"{type(self).__name__} got a Dask collection with arguments that need all rows in this "
+                "process; call compute() on X, or leave them out"
             )
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")

@@ -51,8 +51,8 @@ def partitions(X: Any, y: Any = None, sample_weight: Any = None, qid: Any = None
     for name, blocks in beside.items():
         if len(blocks) != len(table):
             raise TableError(
-                f"{name} has {len(blocks)} partitions, but X has {len(table)}; give both the same partitions, as "
-                "repartition does, or rechunk"
+                f"{name} has {len(blocks)} partitions, but X has {len(table)}; give both the same "
+                "partitions, as repartition does, or rechunk"
             )
     return [
         Partition(number, block, **{name: blocks[number] for name, blocks in beside.items()})
@@ -89,11 +89,11 @@ def _blocks_beside(name: str, given: Any, X: Any) -> list[Any]:
     if not is_collection(given):
         if not known:
             raise TableError(
-                f"{name} must be a Dask collection with the partitions of X, since the lengths of these are not "
-                f"known; got {type(given).__name__}"
+                f"{name} must be a Dask collection with the partitions of X, since the lengths of these are "
+                f"not known; got {type(given).__name__}"
             )
         values = np.asarray(given)
-        ends = np.cumsum(chunks)
+        ends = np.cumsum(np.asarray(chunks, dtype=np.int64))
         if len(values) != ends[-1]:
             raise TableError(f"{name} has {len(values)} entries, but X has {ends[-1]} rows")
         return [dask.delayed(block) for block in np.split(values, ends[:-1])]

@@ -87,7 +87,7 @@ class Post:
                 total = await self._above.bring(step, operation, total)
         except PeerLost as lost:
             meeting.fail(lost)
-        except Exception as error:  # noqa: BLE001 - whatever Dask raises if a worker or its actor is gone
+        except Exception as error:
             meeting.fail(PeerLost(f"the rank above is lost: {error}"))
         else:
             self.n_bytes += 2 * total.nbytes * (self._n_expected - (self._above is None))

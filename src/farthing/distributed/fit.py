@@ -16,33 +16,16 @@ from farthing.distributed.passes import (
     BinnedPart,
     EncodeTarget,
     PartSummary,
+    Reading,
+    Whole,
     bin_partition,
     learn_rules,
     sample,
     summarize,
 )
-from farthing.distributed.ranks import Outcome, run_ranks
+from farthing.distributed.ranks import Outcome, RankTask, run_ranks
 from farthing.errors import ClusterError, TableError
-from farthing.table import BinRules, PartTable, Schema, merged_schema, sample_of
-
-
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """What all partitions have in common.
-
-    Parameters
-    ----------
-    schema : Schema
-        The columns.
-    classes : ndarray or None
-        The labels, sorted; None for a regression.
-    n_rows : int
-        Rows of positive weight.
-    """
-
-    schema: Schema
-    classes: NDArray[Any] | None
-    n_rows: int
+from farthing.table import BinRules, PartFacts, PartTable, merged_schema, sample_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +88,12 @@ def fit_collection(
     Outcome
         What rank 0 learned; all ranks learn the same.
     """
-    client = active_client()
-    parts = partitions(X, y, sample_weight, qid)
-    whole, counts = _look(client, X, parts, encode, estimator)
+    fit = _Fit(active_client(), partitions(X, y, sample_weight, qid), Reading(encode, estimator))
+    whole, counts = fit.look(meta_facts(X, estimator))
     learn = prepare(whole)
-    rules = _learn_rules(client, parts, whole, counts, max_bins, estimator)
-    binned = _bin(client, parts, whole, counts, rules, encode, estimator)
-    return run_ranks(client, binned, whole.n_rows, _Rank(whole, max_bins, learn), rules)
+    rules = fit.learn_rules(whole, counts, max_bins)
+    parts = fit.bin(whole, counts, rules)
+    return run_ranks(fit.client, parts, RankTask(_JoinAndLearn(whole, max_bins, learn), whole.n_rows), rules)
 
 
 def active_client() -> Client:
@@ -125,24 +107,69 @@ def active_client() -> Client:
         ) from None
 
 
-def _look(
-    client: Client, X: Any, parts: Sequence[Partition], encode: EncodeTarget, estimator: str
-) -> tuple[Whole, list[int]]:
-    known = meta_facts(X, estimator)
-    look = dask.delayed(summarize, pure=False)
-    tasks = [
-        look(part.number, None if known else part.X, part.y, part.weights, part.qid, encode, estimator)
-        for part in parts
-    ]
-    summaries: list[PartSummary] = client.gather(client.compute(tasks))
-    facts = [known] if known else [summary.facts for summary in summaries if summary.facts]
-    counts = [summary.n_rows for summary in summaries]
-    if not sum(counts):
-        raise TableError("no partition has a row of positive weight, which leaves nothing to fit on")
-    _check_queries(summaries)
-    found = [summary.classes for summary in summaries if summary.classes is not None]
-    classes = np.unique(np.concatenate(found)) if found else None
-    return Whole(merged_schema(facts), classes, sum(counts)), counts
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """The passes over the partitions, by ordinary tasks."""
+
+    client: Client
+    parts: list[Partition]
+    reading: Reading
+
+    def look(self, known: PartFacts | None) -> tuple[Whole, list[int]]:
+        """Look at all partitions; return what they have in common, and how many rows each has."""
+        look = dask.delayed(summarize, pure=False)
+        tasks = [
+            look(self.reading, part.number, (None if known else part.X, part.y, part.weights, part.qid))
+            for part in self.parts
+        ]
+        summaries: list[PartSummary] = self.client.gather(self.client.compute(tasks))
+        facts = [known] if known else [summary.facts for summary in summaries if summary.facts]
+        counts = [summary.n_rows for summary in summaries]
+        if not sum(counts):
+            raise TableError("no partition has a row of positive weight, which leaves nothing to fit on")
+        _check_queries(summaries)
+        found = [summary.classes for summary in summaries if summary.classes is not None]
+        classes = np.unique(np.concatenate(found)) if found else None
+        return Whole(merged_schema(facts), classes, sum(counts)), counts
+
+    def learn_rules(self, whole: Whole, counts: Sequence[int], max_bins: int) -> Future:
+        """Learn the bins from a sample of all rows, on one of the workers."""
+        picked = sample_of(whole.n_rows)
+        ends = np.cumsum(counts)
+        places = np.searchsorted(picked, [0, *ends])
+        draw, learn = dask.delayed(sample, pure=False), dask.delayed(learn_rules, pure=False)
+        samples = [
+            draw(self.reading, part.number, _rows(part), whole.schema, picked[begin:end] - (stop - n))
+            for part, begin, end, stop, n in zip(
+                self.parts, places[:-1], places[1:], ends, counts, strict=True
+            )
+            if end > begin
+        ]
+        return self.client.compute(learn(samples, whole.schema, max_bins))
+
+    def bin(self, whole: Whole, counts: Sequence[int], rules: Future) -> list[Future]:
+        """Bin all partitions that have rows; their bins stay where they are made."""
+        firsts = np.cumsum([0, *counts])[:-1].tolist()
+
+        def binned(part: Partition) -> Any:
+            cut = dask.delayed(bin_partition, pure=False)
+            return cut(self.reading, (part.number, firsts[part.number]), _rows(part), whole, rules)
+
+        kept = [part for part in self.parts if counts[part.number]]
+        if futures_of(kept[0].X):  # already in the memory of workers, where they stay
+            made: list[Future] = self.client.compute([binned(part) for part in kept])
+            return made
+        futures: list[Future] = []
+        for address, given in _spread(self.client, kept, counts).items():
+            # Others may step in if the worker is lost.
+            with dask.annotate(workers=[address], allow_other_workers=True):
+                tasks = [binned(part) for part in given]
+            futures += self.client.compute(tasks, workers=[address], allow_other_workers=True)
+        return futures
+
+
+def _rows(part: Partition) -> tuple[Any, Any, Any, Any]:
+    return part.X, part.y, part.weights, part.qid
 
 
 def _check_queries(summaries: Sequence[PartSummary]) -> None:
@@ -151,89 +178,28 @@ def _check_queries(summaries: Sequence[PartSummary]) -> None:
         for query in () if summary.queries is None else summary.queries.tolist():
             if query in seen:
                 raise TableError(
-                    f"qid: query {query!r} has rows in partition {seen[query]} and in partition {number}; keep the "
-                    "documents of a query in one partition, as set_index by the query does"
+                    f"qid: query {query!r} has rows in partition {seen[query]} and in partition {number}; "
+                    "keep the documents of a query in one partition, as set_index by the query does"
                 )
             seen[query] = number
 
 
-def _learn_rules(
-    client: Client,
-    parts: Sequence[Partition],
-    whole: Whole,
-    counts: Sequence[int],
-    max_bins: int,
-    estimator: str,
-) -> Future:
-    picked = sample_of(whole.n_rows)
-    ends = np.cumsum(counts)
-    places = np.searchsorted(picked, [0, *ends])
-    draw, learn = dask.delayed(sample, pure=False), dask.delayed(learn_rules, pure=False)
-    samples = [
-        draw(part.number, part.X, part.weights, whole.schema, picked[begin:end] - (stop - n), estimator)
-        for part, begin, end, stop, n in zip(parts, places[:-1], places[1:], ends, counts, strict=True)
-        if end > begin
-    ]
-    rules: Future = client.compute(learn(samples, whole.schema, max_bins))
-    return rules
-
-
-def _bin(
-    client: Client,
-    parts: Sequence[Partition],
-    whole: Whole,
-    counts: Sequence[int],
-    rules: Future,
-    encode: EncodeTarget,
-    estimator: str,
-) -> list[Future]:
-    cut = dask.delayed(bin_partition, pure=False)
-    firsts = np.cumsum([0, *counts])[:-1].tolist()
-    tasks = [
-        cut(
-            part.number,
-            part.X,
-            part.y,
-            part.weights,
-            part.qid,
-            encode,
-            whole.schema,
-            rules,
-            whole.classes,
-            first,
-            estimator,
-        )
-        for part, first, n in zip(parts, firsts, counts, strict=True)
-        if n
-    ]
-    if futures_of(parts[0].X):  # already in the memory of workers, where they stay
-        binned: list[Future] = client.compute(tasks)
-        return binned
-    return _spread(client, tasks, [n for n in counts if n])
-
-
-def _spread(client: Client, tasks: list[Any], counts: list[int]) -> list[Future]:
-    """Compute tasks on all workers, nearly as many rows on each; others may step in for a lost one."""
+def _spread(client: Client, parts: Sequence[Partition], counts: Sequence[int]) -> dict[str, list[Partition]]:
+    """Give each worker, of those that `dask.annotate` names or of all, nearly as many rows."""
     wanted = dask.get_annotations().get("workers")
     addresses = sorted(wanted or client.scheduler_info(n_workers=-1)["workers"])
     rows = dict.fromkeys(addresses, 0)
-    given: dict[str, list[int]] = {address: [] for address in addresses}
-    for place in sorted(range(len(tasks)), key=lambda place: -counts[place]):
+    given: dict[str, list[Partition]] = {address: [] for address in addresses}
+    for part in sorted(parts, key=lambda part: -counts[part.number]):
         least = min(addresses, key=lambda address: rows[address])
-        rows[least] += counts[place]
-        given[least].append(place)
-    made: dict[int, Future] = {}
-    for address, places in given.items():
-        futures = client.compute(
-            [tasks[place] for place in places], workers=[address], allow_other_workers=True
-        )
-        made.update(zip(places, futures, strict=True))
-    return [made[place] for place in range(len(tasks))]
+        rows[least] += counts[part.number]
+        given[least].append(part)
+    return {address: mine for address, mine in given.items() if mine}
 
 
 @dataclass(frozen=True, slots=True)
-class _Rank:
-    """The job of every rank: join the parts, then learn."""
+class _JoinAndLearn:
+    """The job of every rank."""
 
     whole: Whole
     max_bins: int

@@ -40,6 +40,7 @@ def lazy_arrays(
     method: str,
     X: Any,
     fields: Sequence[Field],
+    *,
     options: Mapping[str, Any],
     columns: list[str] | None,
 ) -> list[Any]:
@@ -56,10 +57,10 @@ def lazy_arrays(
     fields : sequence of Field
         What the method gives.
     options : mapping
-        Further arguments. A Dask collection among them has an entry for each row; others are those of all rows.
+        Further arguments. A Dask collection among them has an entry for each row; others are for all rows.
     columns : list of str or None
-        The columns of a dataframe that the model may read; others are not read, where the source can leave them
-        out.
+        The columns of a dataframe that the model may read; others are not read, where the source can leave
+        them out.
     """
     lengths = list(X.chunks[0]) if hasattr(X, "chunks") else None
     if columns is not None and not hasattr(X, "chunks"):
@@ -77,7 +78,14 @@ def lazy_arrays(
     sent = dask.delayed(model, traverse=False)
     call = dask.delayed(_call, pure=False)
     results = [
-        call(sent, method, part.number, part.X, shared, {name: beside[name][part.number] for name in beside})
+        call(
+            sent,
+            part.X,
+            method=method,
+            number=part.number,
+            shared=shared,
+            by_row={name: blocks_of[part.number] for name, blocks_of in beside.items()},
+        )
         for part in blocks
     ]
     lengths = lengths or [np.nan] * len(results)
@@ -98,7 +106,7 @@ def _array(field: Field, results: Sequence[Any], lengths: Sequence[float]) -> An
 
 
 def _call(
-    model: Any, method: str, number: int, X: Any, shared: Mapping[str, Any], by_row: Mapping[str, Any]
+    model: Any, X: Any, *, method: str, number: int, shared: Mapping[str, Any], by_row: Mapping[str, Any]
 ) -> Any:
     with naming(number):
         return getattr(model, method)(X, **shared, **{name: np.asarray(v) for name, v in by_row.items()})

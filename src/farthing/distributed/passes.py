@@ -1,11 +1,11 @@
-"""What happens to one partition before a fit: it is looked at, sampled and binned, each by an ordinary task."""
+"""What happens to a partition before a fit: it is looked at, sampled and binned, each by an ordinary task."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from distributed import get_worker
@@ -15,7 +15,26 @@ from farthing.errors import TableError
 from farthing.table import BinRules, PartFacts, Schema
 
 # From labels or numbers to codes with the classes, or to floats with None.
-EncodeTarget = Callable[[Any], tuple[NDArray[Any], NDArray[Any] | None]]
+EncodeTarget: TypeAlias = Callable[[Any], tuple[NDArray[Any], NDArray[Any] | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """What all partitions have in common.
+
+    Parameters
+    ----------
+    schema : Schema
+        The columns.
+    classes : ndarray or None
+        The labels, sorted; None for a regression.
+    n_rows : int
+        Rows of positive weight.
+    """
+
+    schema: Schema
+    classes: NDArray[Any] | None
+    n_rows: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,30 +87,62 @@ class BinnedPart:
     row_numbers: NDArray[np.int64]
 
 
-def summarize(
-    number: int, X: Any, y: Any, weights: Any, qid: Any, encode: EncodeTarget, estimator: str
-) -> PartSummary:
-    """Look at a partition; ``X`` is None if only its length matters."""
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How partitions are read.
+
+    Parameters
+    ----------
+    encode : callable
+        Encodes the target of a partition.
+    estimator : str
+        Name of the estimator, for messages.
+    """
+
+    encode: EncodeTarget
+    estimator: str
+
+    def values(self, X: Any, schema: Schema) -> NDArray[np.floating]:
+        """Return the rows of a partition, encoded."""
+        encoded = schema.encode(X, self.estimator, min_rows=0)
+        encoded.check()
+        return encoded.values
+
+    def target(self, y: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """Return the target of a partition, and its classes."""
+        if y is None:
+            raise ValueError(f"{self.estimator} requires y to be passed, but the target y is None")
+        return self.encode(y) if len(y) else (np.empty(0, dtype=np.int64), None)
+
+
+# X, y, weights and queries of a partition; all but the first may be None.
+RawRows: TypeAlias = tuple[Any, Any, Any, Any]
+
+
+def summarize(reading: Reading, number: int, rows: RawRows) -> PartSummary:
+    """Look at a partition; its X is None if only its length matters."""
+    X, y, weights, qid = rows
     with naming(number):
-        target, classes = _target(y, encode)
+        target, classes = reading.target(y)
         kept = _kept(weights, len(target))
         if X is not None and len(X) != len(target):
             raise TableError(f"X has {len(X)} rows, but y has {len(target)}")
         queries = None if qid is None else _queries(qid, len(target))[kept]
         return PartSummary(
             int(kept.sum()),
-            None if X is None else PartFacts.of(X, estimator),
+            None if X is None else PartFacts.of(X, reading.estimator),
             classes if len(target) else None,
             None if queries is None else np.unique(queries),
         )
 
 
 def sample(
-    number: int, X: Any, weights: Any, schema: Schema, picked: NDArray[np.int64], estimator: str
+    reading: Reading, number: int, rows: RawRows, schema: Schema, picked: NDArray[np.int64]
 ) -> NDArray[np.floating]:
     """Return some of the rows of positive weight, encoded; the bins are learned from them."""
+    X, _, weights, _ = rows
     with naming(number):
-        values = _encoded(X, schema, estimator)
+        values = reading.values(X, schema)
         return np.ascontiguousarray(values[np.flatnonzero(_kept(weights, len(values)))[picked]])
 
 
@@ -101,28 +152,20 @@ def learn_rules(samples: list[NDArray[np.floating]], schema: Schema, max_bins: i
 
 
 def bin_partition(
-    number: int,
-    X: Any,
-    y: Any,
-    weights: Any,
-    qid: Any,
-    encode: EncodeTarget,
-    schema: Schema,
-    rules: BinRules,
-    classes: NDArray[Any] | None,
-    first: int,
-    estimator: str,
+    reading: Reading, place: tuple[int, int], rows: RawRows, whole: Whole, rules: BinRules
 ) -> BinnedPart:
-    """Bin a partition whose rows of positive weight are those from number ``first`` on."""
+    """Bin a partition; ``place`` is its number, and that of its first row of positive weight."""
+    number, first = place
+    X, y, weights, qid = rows
     with naming(number):
-        target, own = _target(y, encode)
-        values = _encoded(X, schema, estimator)
+        target, own = reading.target(y)
+        values = reading.values(X, whole.schema)
         if len(values) != len(target):
             raise TableError(f"X has {len(values)} rows, but y has {len(target)}")
         kept = _kept(weights, len(target))
         everything = bool(kept.all())
-        if classes is not None and own is not None:
-            target = np.searchsorted(classes, own)[target]
+        if whole.classes is not None and own is not None:
+            target = np.searchsorted(whole.classes, own)[target]
         given = None if weights is None else np.asarray(weights, dtype=np.float64)
         queries = None if qid is None else _queries(qid, len(target))
         return BinnedPart(
@@ -151,18 +194,6 @@ def _raise_named(error: Exception, number: int) -> NoReturn:
         place = ""
     message = f"partition {number}{place}: {error}"
     raise (TableError if isinstance(error, TableError) else ValueError)(message) from error
-
-
-def _encoded(X: Any, schema: Schema, estimator: str) -> NDArray[np.floating]:
-    encoded = schema.encode(X, estimator, min_rows=0)
-    encoded.check()
-    return encoded.values
-
-
-def _target(y: Any, encode: EncodeTarget) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    if y is None:
-        raise ValueError("the target y is None")
-    return encode(y) if len(y) else (np.empty(0, dtype=np.int64), None)
 
 
 def _kept(weights: Any, n_rows: int) -> NDArray[np.bool_]:

@@ -82,7 +82,23 @@ class Outcome:
 Job = Callable[[Sequence[Any], Any], Any]
 
 
-def run_ranks(client: Client, parts: Sequence[Future], n_rows: int, job: Job, shared: Any = None) -> Outcome:
+@dataclass(frozen=True, slots=True)
+class RankTask:
+    """What every rank does.
+
+    Parameters
+    ----------
+    job : callable
+        Runs within `farthing.collective.among`.
+    n_rows : int
+        Rows of all ranks.
+    """
+
+    job: Job
+    n_rows: int
+
+
+def run_ranks(client: Client, parts: Sequence[Future], task: RankTask, shared: Any = None) -> Outcome:
     """Run a job on every worker that holds parts; all of them together learn one thing.
 
     Parameters
@@ -91,10 +107,8 @@ def run_ranks(client: Client, parts: Sequence[Future], n_rows: int, job: Job, sh
         Of the cluster.
     parts : sequence of Future
         Of `Part`. Those that a lost worker held are made again from their partitions.
-    n_rows : int
-        Rows of all parts.
-    job : callable
-        Runs within `farthing.collective.among`.
+    task : RankTask
+        What they do.
     shared : Future or object, optional
         Handed to every rank.
 
@@ -106,7 +120,7 @@ def run_ranks(client: Client, parts: Sequence[Future], n_rows: int, job: Job, sh
     kept: list[Any] = []
     why = ""
     for n_losses in range(_MOST_LOSSES + 1):
-        outcomes = _attempt(client, parts, n_rows, job, shared, kept)
+        outcomes = _attempt(client, parts, task, shared, kept)
         if outcomes and all(outcome.lost is None for outcome in outcomes):
             return replace(outcomes[0], report=replace(outcomes[0].report, n_losses=n_losses))
         # Ranks may differ by the last step that one of them still finished.
@@ -118,7 +132,7 @@ def run_ranks(client: Client, parts: Sequence[Future], n_rows: int, job: Job, sh
 
 
 def _attempt(
-    client: Client, parts: Sequence[Future], n_rows: int, job: Job, shared: Any, saved: list[Any]
+    client: Client, parts: Sequence[Future], task: RankTask, shared: Any, saved: list[Any]
 ) -> list[Outcome]:
     held = _held_parts(client, parts)
     addresses = list(held)
@@ -137,10 +151,8 @@ def _attempt(
         ranks = [
             client.submit(
                 _run_rank,
-                job,
-                names[rank],
-                len(names),
-                n_rows,
+                task,
+                (names[rank], len(names)),
                 held[address],
                 shared,
                 saved,
@@ -222,9 +234,10 @@ def _lost(client: Client, addresses: list[str]) -> set[str]:
 
 
 def _run_rank(
-    job: Job, name: str, size: int, n_rows: int, parts: list[Part], shared: Any, saved: list[Any]
+    task: RankTask, place: tuple[str, int], parts: list[Part], shared: Any, saved: list[Any]
 ) -> Outcome:
-    """Run the job on one worker, among its peers."""
+    """Run the job on one worker, among its peers; ``place`` names its post, and says how many there are."""
+    name, size = place
     ordered = sorted(parts, key=lambda part: part.number)
     numbers = np.concatenate([part.row_numbers for part in ordered])
     worker = get_worker()
@@ -232,16 +245,16 @@ def _run_rank(
 
     def is_wanted() -> bool:
         # A client that dies or cancels leaves the thread of a task running; it has to end by itself.
-        task = worker.state.tasks.get(key)
-        return task is not None and task.state == "executing"
+        running = worker.state.tasks.get(key)
+        return running is not None and running.state == "executing"
 
-    peers = WorkerPeers(name, size, n_rows, numbers, is_wanted)
+    peers = WorkerPeers(name, size, task.n_rows, numbers, is_wanted)
     kept = list(saved)
     learned, why = None, None
     start = time.perf_counter()
     try:
         with among(peers, kept):
-            learned = job(ordered, shared)
+            learned = task.job(ordered, shared)
     except PeerLost as lost:
         why = str(lost)
     seconds = time.perf_counter() - start

@@ -64,7 +64,7 @@ class BinRules:
         return bin_part(plain(values), list(self.edges), list(self.bins_of_codes), n_threads)
 
     def values(self, codes: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Return a value of each bin, shape (n_rows, n_features), which trees on these bins send the same way.
+        """Return a value of each bin, shape (n_rows, n_features), which trees on the bins send the same way.
 
         A split lies at an edge, and the last value of a bin is its edge; categories that share a bin go the
         same way at every split.

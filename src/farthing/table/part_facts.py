@@ -105,8 +105,8 @@ def _merged(parts: Sequence[ColumnFacts]) -> Column:
         return Column(name, "categorical", tuple(sorted(found, key=str)))
     if len(lists) > 1:
         raise TableError(
-            f"column {name!r}: partitions differ in the categories of its dtype; make them known and equal, as "
-            "X.categorize() does"
+            f"column {name!r}: partitions differ in the categories of its dtype; make them known and equal, "
+            "as X.categorize() does"
         )
     listed = next(iter(lists)) or ()
     # As in `learn_column`: those that occur, in the order of the dtype, as plain scalars.

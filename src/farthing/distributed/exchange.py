@@ -26,6 +26,7 @@ _OPERATIONS: Final[dict[str, Callable[..., NDArray[Any]]]] = {"sum": np.add, "la
 
 # How often a waiting rank looks whether it is still wanted, in seconds.
 _LOOK_EVERY: Final = 1.0
+_MOST_LOOKS: Final = 100
 
 
 class PeerLost(FarthingError):  # noqa: N818 - what happened, and not an error of the user
@@ -84,7 +85,8 @@ class Post:
             _OPERATIONS[operation](total, numbers, out=total)
         try:
             if self._above is not None:
-                total = await self._above.bring(step, operation, total)
+                bring = await self._way_up()
+                total = await bring(step, operation, total)
         except PeerLost as lost:
             meeting.fail(lost)
         except Exception as error:
@@ -93,6 +95,19 @@ class Post:
             self.n_bytes += 2 * total.nbytes * (self._n_expected - (self._above is None))
             meeting.succeed(total)
         self._meetings.pop(step, None)
+
+    async def _way_up(self) -> Any:
+        """Return the call that brings numbers to the rank above.
+
+        Dask refuses it while its news of the actor are out of date. Numbers must not be brought twice, so only
+        this look-up is repeated; if the worker is lost, the client says so.
+        """
+        for _ in range(_MOST_LOOKS):
+            try:
+                return self._above.bring
+            except RuntimeError:
+                await asyncio.sleep(_LOOK_EVERY / 10)
+        return self._above.bring
 
     def exchange(
         self, step: int, operation: str, numbers: NDArray[Any], is_wanted: Callable[[], bool]

@@ -19,6 +19,8 @@ from farthing.errors import ClusterError
 # How often a fit begins again after a loss, and how often the client looks for one, in seconds.
 _MOST_LOSSES: Final = 10
 _LOOK_EVERY: Final = 0.2
+# How long a post may take to answer the client, in seconds.
+_LONGEST_CALL: Final = 60.0
 
 
 class Part(Protocol):
@@ -193,8 +195,8 @@ def _ready(client: Client, actors: list[Future], addresses: list[str]) -> bool:
         return False
     try:
         for opening in [actor.result().open() for actor in actors]:
-            opening.result()
-    except (OSError, RuntimeError):  # lost since
+            opening.result(timeout=_LONGEST_CALL)
+    except (OSError, RuntimeError, TimeoutError):  # lost since
         return False
     return True
 
@@ -205,13 +207,13 @@ def _watch(client: Client, ranks: list[Future], actors: list[Future], addresses:
     told = False
     while True:
         open_ranks = [rank for rank, address in zip(ranks, addresses, strict=True) if address not in gone]
-        failed = next((rank for rank in open_ranks if rank.status == "error"), None)
-        if (gone or failed is not None) and not told:
+        failed = next((rank for rank in open_ranks if rank.status in ("error", "cancelled", "lost")), None)
+        # A rank that lost a peer ends, and those that wait for it have to be woken.
+        ended = any(rank.status == "finished" and rank.result().lost for rank in open_ranks)
+        if (gone or ended or failed is not None) and not told:
             told = True
             why = f"worker {', '.join(sorted(gone))} is lost" if gone else "another rank failed"
-            for actor, address in zip(actors, addresses, strict=True):
-                if address not in gone and actor.status == "finished":
-                    actor.result().leave(why)
+            _wake([a for a, address in zip(actors, addresses, strict=True) if address not in gone], why)
         if all(rank.done() for rank in open_ranks):
             if failed is not None:
                 failed.result()
@@ -220,6 +222,15 @@ def _watch(client: Client, ranks: list[Future], actors: list[Future], addresses:
         if lost := _lost(client, addresses) - gone:
             gone |= lost
             told = False
+
+
+def _wake(actors: list[Future], why: str) -> None:
+    """Tell posts that a rank is lost, and wait until they know; those that are gone themselves do not answer."""
+    for told in [actor.result().leave(why) for actor in actors if actor.status == "finished"]:
+        try:
+            told.result(timeout=_LONGEST_CALL)
+        except (OSError, RuntimeError, TimeoutError):
+            continue
 
 
 def _pause(ranks: list[Future]) -> None:

@@ -23,6 +23,7 @@
 #include "account/cost_sheet.hpp"
 #include "common/bitset.hpp"
 #include "common/fixed_point.hpp"
+#include "common/peers.hpp"
 #include "common/threads.hpp"
 #include "common/views.hpp"
 #include "table/binned_table.hpp"
@@ -31,14 +32,15 @@ namespace farthing {
 
 class RowLedger {
 public:
-    // IN  weights (n,), or empty for 1 each: how much a row's price counts; owned (n, words), or empty for nothing.
+    // IN  weights (n,), or empty for 1 each: how much a row's price counts; owned (n, words), or empty for nothing;
+    // peers: those that hold further rows, or null.
     RowLedger(const BinnedTable& table, const CostSheet& sheet, double budget, Span<const double> weights,
-              Span<const std::uint64_t> owned, int n_threads)
-        : table_(&table), sheet_(sheet), budget_(budget), has_budget_(!std::isinf(budget)), n_threads_(n_threads),
+              Span<const std::uint64_t> owned, int n_threads, Peers* peers = nullptr)
+        : peers_(peers), is_weighted_(weights.size > 0), table_(&table), sheet_(sheet), budget_(budget), has_budget_(!std::isinf(budget)), n_threads_(n_threads),
           n_words_(Bitset::n_words(sheet.n_features())), has_groups_(sheet.shared.size > 0),
           stride_(n_words_ * (1 + has_groups_ + has_budget_)),
           flags_(static_cast<std::size_t>(table.n_rows * stride_), 0) {
-        if (weights.size > 0) weights_ = to_fixed_point(weights);
+        if (is_weighted_) weights_ = to_fixed_point(weights, all_rows(peers, weights.size), peers);
         members_.assign(static_cast<std::size_t>(sheet.shared.size * n_words_), 0);
         for (index_t j = 0; j < sheet.n_features(); ++j) {
             max_price_ = std::fmax(max_price_, list_price(sheet, j));
@@ -65,15 +67,18 @@ public:
         return this->row(row) + (has_budget_ ? (1 + has_groups_) * n_words_ : 0);
     }
 
-    // Weights are integers on a grid common to all rows.
+    // The weight of some rows, with that of all peers: integers on a common grid.
+    std::int64_t total_weight(const index_t* rows, index_t n) const { return sum_over(peers_, weight(rows, n)); }
+    // That of the rows here.
     std::int64_t weight(const index_t* rows, index_t n) const {
-        if (weights_.values.empty()) return n;
+        if (!is_weighted_) return n;
         std::int64_t sum = 0;
         for (index_t i = 0; i < n; ++i) sum += weights_.values[rows[i]];
         return sum;
     }
 
-    // What the rows would pay together for each feature: the sum of weight times price, in grid units.
+    // What the rows, with those of all peers, would pay together for each feature: the sum of weight times price, in
+    // grid units.
     // OUT due (n_features,).
     void due(const index_t* rows, index_t n, std::vector<double>& due) const {
         // Count the rows that pay nothing; the others pay the full own or shared cost. Integer counts make the result
@@ -91,7 +96,9 @@ public:
             const std::lock_guard<std::mutex> lock(merging);
             for (std::size_t bit = 0; bit < free.size(); ++bit) free[bit] += part[bit];
         });
-        const std::int64_t all = weight(rows, n);
+        free.push_back(weight(rows, n));
+        add_up(peers_, free);
+        const std::int64_t all = free.back();
         due.assign(static_cast<std::size_t>(sheet_.n_features()), 0.0);
         for (index_t j = 0; j < sheet_.n_features(); ++j) {
             double sum = sheet_.own[j] * static_cast<double>(all - free[j]);
@@ -102,7 +109,7 @@ public:
     }
 
     // Every listed row that neither owns the feature nor was refused it buys it. Returns whether any row was refused
-    // something as a consequence; the codes of such rows have changed.
+    // something as a consequence, here or at a peer; the codes of such rows have changed.
     bool buy(const index_t* rows, index_t n, index_t feature) {
         const index_t n_blocks = (n + kBlock - 1) / kBlock;
         std::atomic<bool> any_refused{false};
@@ -112,7 +119,7 @@ public:
             for (index_t i = block * kBlock; i < end; ++i) refused = buy(rows[i], feature) || refused;
             if (refused) any_refused.store(true, std::memory_order_relaxed);
         });
-        return any_refused.load();
+        return has_budget_ && sum_over(peers_, any_refused.load()) > 0;
     }
 
     // The same for one row.
@@ -132,6 +139,8 @@ public:
 private:
     static constexpr index_t kBlock = 4096;
 
+    Peers* peers_;
+    bool is_weighted_;
     const BinnedTable* table_;
     BinnedTable masked_;
     CostSheet sheet_;
@@ -220,7 +229,7 @@ private:
     }
 
     void count(const index_t* rows, index_t n, index_t counted, std::int64_t* out) const {
-        if (weights_.values.empty()) {
+        if (!is_weighted_) {
             count_bits(flags_.data(), stride_, counted, rows, n, out);
             return;
         }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -16,9 +17,11 @@
 #include "account/row_ledger.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/cost_sheet.hpp"
+#include "bindings/peers.hpp"
 #include "bindings/row_ledger.hpp"
 #include "bindings/tree_fields.hpp"
 #include "common/counter_rng.hpp"
+#include "common/peers.hpp"
 #include "common/views.hpp"
 #include "grow/class_target.hpp"
 #include "grow/gradient_target.hpp"
@@ -128,10 +131,12 @@ class TreeGrower {
 public:
     TreeGrower(const BinnedTable& table, Vector<double> own, Vector<double> shared, Vector<index_t> group_of,
                index_t max_depth, index_t max_leaves, index_t min_rows_leaf, const std::string& ledger,
-               const std::string& cost_rule, double tradeoff, double budget, int n_threads)
-        : table_(table), own_(own), shared_(shared), group_of_(group_of),
+               const std::string& cost_rule, double tradeoff, double budget, int n_threads, const nb::object& peers)
+        : peers_(peers_of(peers)), n_all_rows_(all_rows(peers_.get(), table.n_rows)), table_(table), own_(own), shared_(shared), group_of_(group_of),
           sheet_(cost_sheet_of(own, shared, group_of, table.n_columns())),
-          options_(options_of(max_depth, max_leaves, min_rows_leaf, ledger, cost_rule, tradeoff, budget, n_threads)) {}
+          options_(options_of(max_depth, max_leaves, min_rows_leaf, ledger, cost_rule, tradeoff, budget, n_threads)) {
+        options_.peers = peers_.get();
+    }
 
     Grown gradient(const Vector<double>& gradients, const std::optional<Vector<double>>& hessians, double l2,
                    double min_hessian, const IndexSubset& columns, const IndexSubset& rows, const Flags& owned,
@@ -143,15 +148,16 @@ public:
         const double step_size = step.value_or(1.0);
         if (hessians) {
             return grow(GradientTarget<GradientSums::full>(span(gradients), span(*hessians), l2, min_hessian,
-                                                           options_.n_threads, step_size),
+                                                           options_.n_threads, step_size, false, peers_.get()),
                         options, columns, rows, owned, ledger, send_others);
         }
-        if (can_pack(table_.n_rows)) {
+        if (can_pack(n_all_rows_)) {
             return grow(GradientTarget<GradientSums::packed>(span(gradients), {}, l2, 0, options_.n_threads, step_size,
-                                                             step.has_value()),
+                                                             step.has_value(), peers_.get()),
                         options, columns, rows, owned, ledger, send_others);
         }
-        return grow(GradientTarget<GradientSums::unit>(span(gradients), {}, l2, 0, options_.n_threads, step_size),
+        return grow(GradientTarget<GradientSums::unit>(span(gradients), {}, l2, 0, options_.n_threads, step_size, false,
+                                                       peers_.get()),
                     options, columns, rows, owned, ledger, send_others);
     }
 
@@ -169,12 +175,12 @@ public:
         const Span<const double> g = flat(gradients);
         const Span<const double> h = hessians ? flat(*hessians) : Span<const double>{};
         resolve(rows, table_.n_rows, workspace_.rows);
-        const VectorTarget target(g, h, n_outputs, top_outputs(g, n_outputs, workspace_.rows), l2,
-                                  hessians ? min_hessian : 0.0, options_.n_threads);
+        const VectorTarget target(g, h, n_outputs, top_outputs(g, n_outputs, workspace_.rows, peers_.get()), l2,
+                                  hessians ? min_hessian : 0.0, options_.n_threads, peers_.get());
         return grow(target, options, columns, rows, owned, ledger, send_others,
                     [&](Tree& tree, const std::vector<index_t>& leaf_of_row) {
                         fill_node_vectors(g, h, workspace_.rows, leaf_of_row, l2, step.value_or(1.0),
-                                          options_.n_threads, tree);
+                                          options_.n_threads, peers_.get(), tree);
                     });
     }
 
@@ -209,8 +215,8 @@ public:
                 return python_impurity(counts, n);
             };
         }
-        Grown grown = grow(ClassTarget(span(labels), span(weights), n_classes, function, min_impurity), options,
-                           columns, rows, owned);
+        Grown grown = grow(ClassTarget(span(labels), span(weights), n_classes, function, min_impurity, peers_.get()),
+                           options, columns, rows, owned);
         if (python_impurity.failed) std::rethrow_exception(python_impurity.failed);
         return grown;
     }
@@ -224,13 +230,16 @@ public:
         options.ranking.tradeoff = tradeoff;
         if (budget) options.budget = *budget;
         options.number = std::nullopt;
+        require(!peers_, "votes are grown by one process");
         return grow(VoteTarget(span(signed_weights), n_outputs), options, std::nullopt, std::nullopt, owned);
     }
 
     index_t n_updated_roots() const { return root_update_.n_reused(); }
 
 private:
-    const BinnedTable& table_;  // kept alive by the Python object
+    std::unique_ptr<PyPeers> peers_;  // null: alone
+    index_t n_all_rows_;              // of all peers
+    const BinnedTable& table_;        // kept alive by the Python object
     Vector<double> own_;
     Vector<double> shared_;
     Vector<index_t> group_of_;
@@ -270,7 +279,7 @@ private:
         std::vector<index_t> taken;
         resolve(columns, table_.n_columns(), taken);
         resolve(rows, table_.n_rows, workspace_.rows);
-        require(!workspace_.rows.empty(), "there are no rows to grow a tree from");
+        require(peers_ || !workspace_.rows.empty(), "there are no rows to grow a tree from");
         OwnedFeatures ledger(sheet_);
         if (owned) {
             require(static_cast<index_t>(owned->shape(0)) == table_.n_columns(), "owned: one for each column");
@@ -303,16 +312,17 @@ private:
 void bind_grow(nb::module_& m) {
     nb::class_<PyRowLedger>(m, "RowLedgers")
         .def(nb::init<const BinnedTable&, Vector<double>, Vector<double>, Vector<index_t>, double,
-                      const std::optional<Vector<double>>&, const std::optional<Words>&, int>(),
+                      const std::optional<Vector<double>>&, const std::optional<Words>&, int, const nb::object&>(),
              nb::keep_alive<1, 2>(), "table"_a, "own"_a, "shared"_a, "group_of"_a, nb::kw_only(), "budget"_a,
-             "weights"_a.none(), "owned"_a.none(), "n_threads"_a)
+             "weights"_a.none(), "owned"_a.none(), "n_threads"_a, "peers"_a.none() = nb::none())
         .def("owned", &PyRowLedger::owned);
 
     nb::class_<TreeGrower>(m, "TreeGrower")
         .def(nb::init<const BinnedTable&, Vector<double>, Vector<double>, Vector<index_t>, index_t, index_t, index_t,
-                      const std::string&, const std::string&, double, double, int>(),
+                      const std::string&, const std::string&, double, double, int, const nb::object&>(),
              nb::keep_alive<1, 2>(), "table"_a, "own"_a, "shared"_a, "group_of"_a, nb::kw_only(), "max_depth"_a,
-             "max_leaves"_a, "min_rows_leaf"_a, "ledger"_a, "cost_rule"_a, "tradeoff"_a, "budget"_a, "n_threads"_a)
+             "max_leaves"_a, "min_rows_leaf"_a, "ledger"_a, "cost_rule"_a, "tradeoff"_a, "budget"_a, "n_threads"_a,
+             "peers"_a.none() = nb::none())
         .def("gradient", &TreeGrower::gradient, "gradients"_a, "hessians"_a.none(), nb::kw_only(), "l2"_a,
              "min_hessian"_a, "columns"_a.none(), "rows"_a.none(), "owned"_a.none(), "budget"_a.none(),
              "ledger"_a.none(), "send_others"_a, "step"_a.none(), "number"_a.none())

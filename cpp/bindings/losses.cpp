@@ -1,9 +1,10 @@
-// Python bindings of the losses: boost/softmax.hpp, boost/logistic.hpp, common/pairwise_sum.hpp.
+// Python bindings of the losses: boost/softmax.hpp, boost/logistic.hpp, common/pairwise_sum.hpp, common/exact_sum.hpp.
 #include "boost/softmax.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "bindings/arrays.hpp"
 #include "boost/logistic.hpp"
 #include "common/bounded_minimum.hpp"
+#include "common/exact_sum.hpp"
 #include "common/pairwise_sum.hpp"
 #include "common/views.hpp"
 
@@ -104,6 +106,15 @@ double weighted_mean(const Vector<double>& values, const Vector<double>& weights
     return pairwise_sum(weighed.data(), given.size) / pairwise_sum(weights.data(), given.size);
 }
 
+NumpyArray<std::int64_t> exact_digits(const Vector<double>& values) {
+    ExactSum sum;
+    {
+        nb::gil_scoped_release unlocked;
+        sum.add(span(values));
+    }
+    return to_numpy(std::vector<std::int64_t>(sum.digits().begin(), sum.digits().end()));
+}
+
 }  // namespace
 
 void bind_losses(nb::module_& m) {
@@ -114,6 +125,7 @@ void bind_losses(nb::module_& m) {
     m.def("weighted_mean", &weighted_mean, "values"_a, "weights"_a);
     m.def("best_log_temperature", &best_log_temperature, "margins"_a, "weights"_a.none(), "least"_a, "total"_a, "low"_a,
           "high"_a, "tolerance"_a);
+    m.def("exact_digits", &exact_digits, "values"_a);
     m.def("tempered_log_loss", &tempered, "margins"_a, "weights"_a.none(), "temperature"_a, "least"_a);
 }
 

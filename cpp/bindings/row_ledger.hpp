@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -12,7 +13,9 @@
 #include "account/row_ledger.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/cost_sheet.hpp"
+#include "bindings/peers.hpp"
 #include "common/bitset.hpp"
+#include "common/peers.hpp"
 #include "common/views.hpp"
 #include "table/binned_table.hpp"
 
@@ -25,10 +28,10 @@ class PyRowLedger {
 public:
     PyRowLedger(const BinnedTable& table, Vector<double> own, Vector<double> shared, Vector<index_t> group_of,
                 double budget, const std::optional<Vector<double>>& weights, const std::optional<Words>& owned,
-                int n_threads)
-        : own_(own), shared_(shared), group_of_(group_of), n_rows_(table.n_rows),
+                int n_threads, const nb::object& peers)
+        : own_(own), shared_(shared), group_of_(group_of), n_rows_(table.n_rows), peers_(peers_of(peers)),
           ledger_(make(table, cost_sheet_of(own, shared, group_of, table.n_columns()), budget, weights, owned,
-                       n_threads)) {}
+                       n_threads, peers_.get())) {}
 
     RowLedger& ledger() { return ledger_; }
 
@@ -46,11 +49,12 @@ private:
     Vector<double> shared_;
     Vector<index_t> group_of_;
     index_t n_rows_;
+    std::unique_ptr<PyPeers> peers_;
     RowLedger ledger_;
 
     static RowLedger make(const BinnedTable& table, const CostSheet& sheet, double budget,
                           const std::optional<Vector<double>>& weights, const std::optional<Words>& owned,
-                          int n_threads) {
+                          int n_threads, Peers* peers) {
         require(budget >= 0, "budget is not negative");
         require(!weights || static_cast<index_t>(weights->shape(0)) == table.n_rows, "weights: one for each row");
         const index_t words = Bitset::n_words(table.n_columns());
@@ -66,7 +70,7 @@ private:
             }
         }
         nb::gil_scoped_release unlocked;
-        return {table, sheet, budget, weights ? span(*weights) : Span<const double>{}, sets, n_threads};
+        return {table, sheet, budget, weights ? span(*weights) : Span<const double>{}, sets, n_threads, peers};
     }
 };
 

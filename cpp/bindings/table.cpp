@@ -1,4 +1,5 @@
 // Python bindings of table/binned_table.hpp.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -22,6 +23,63 @@ BinnedTable bin_table(const Table<T>& X, const Vector<index_t>& n_categories, in
     return BinnedTable::make(matrix(X), span(n_categories), max_bins, n_sample, n_threads);
 }
 
+// Edges of each numeric column, empty for a categorical one; bin of each of its categories, empty for a numeric one.
+using Edges = std::vector<Vector<double>>;
+using BinsOfCodes = std::vector<Vector<std::uint8_t>>;
+
+std::vector<ColumnBins> bins_of(const Edges& edges, const BinsOfCodes& bins_of_codes) {
+    require(edges.size() == bins_of_codes.size(), "edges and bins of codes: one for each column");
+    std::vector<ColumnBins> columns(edges.size());
+    for (std::size_t j = 0; j < columns.size(); ++j) {
+        ColumnBins& bins = columns[j];
+        bins.categorical = bins_of_codes[j].shape(0) > 0;
+        bins.edges.assign(span(edges[j]).begin(), span(edges[j]).end());
+        bins.bin_of_code.assign(span(bins_of_codes[j]).begin(), span(bins_of_codes[j]).end());
+        bins.n_bins = static_cast<index_t>(bins.edges.size()) + 1;
+        for (const std::uint8_t bin : bins.bin_of_code) bins.n_bins = std::max<index_t>(bins.n_bins, bin + 1);
+        require(bins.n_bins <= kMaxBins, "a column has at most 255 bins");
+    }
+    return columns;
+}
+
+template <class T>
+NumpyArray<std::uint8_t> bin_part(const Table<T>& X, const Edges& edges, const BinsOfCodes& bins_of_codes,
+                                  int n_threads) {
+    require(edges.size() == X.shape(1), "edges: one array for each column");
+    std::vector<std::uint8_t> out;
+    {
+        nb::gil_scoped_release unlocked;
+        const BinnedTable part = BinnedTable::make_part(matrix(X), bins_of(edges, bins_of_codes), n_threads);
+        out.resize(static_cast<std::size_t>(part.codes.size()));
+        for (index_t j = 0; j < part.n_columns(); ++j) {
+            for (index_t row = 0; row < part.n_rows; ++row) out[row * part.n_columns() + j] = part.column(j)[row];
+        }
+    }
+    return to_numpy(std::move(out), {X.shape(0), X.shape(1)});
+}
+
+BinnedTable join_parts(const std::vector<Table<std::uint8_t>>& parts, const Edges& edges,
+                       const BinsOfCodes& bins_of_codes) {
+    std::vector<ColumnBins> columns = bins_of(edges, bins_of_codes);
+    std::vector<Matrix<std::uint8_t>> codes;
+    for (const auto& part : parts) {
+        require(part.shape(1) == columns.size(), "parts: a code for each column");
+        codes.push_back(matrix(part));
+        for (index_t row = 0; row < codes.back().n_rows; ++row) {
+            for (std::size_t j = 0; j < columns.size(); ++j) {
+                require(codes.back()(row, static_cast<index_t>(j)) <= columns[j].n_bins, "parts: no such bin");
+            }
+        }
+    }
+    nb::gil_scoped_release unlocked;
+    return BinnedTable::join(codes, std::move(columns));
+}
+
+NumpyArray<index_t> sampled_rows(index_t n_rows, index_t n_sample) {
+    require(n_rows >= 0 && n_sample >= 1 && n_sample < (index_t{1} << 32), "n_sample lies between 1 and 2^32 - 1");
+    return to_numpy(sample_rows(n_rows, n_sample));
+}
+
 }  // namespace
 
 void bind_table(nb::module_& m) {
@@ -43,6 +101,13 @@ void bind_table(nb::module_& m) {
                 return to_numpy(std::vector<double>(t.columns[column].edges));
             },
             "column"_a)
+        .def(
+            "bins_of_codes",
+            [](const BinnedTable& t, index_t column) {
+                require(column >= 0 && column < t.n_columns(), "no such column");
+                return to_numpy(std::vector<std::uint8_t>(t.columns[column].bin_of_code));
+            },
+            "column"_a)
         .def("codes", [](const BinnedTable& t) {
             std::vector<std::uint8_t> out;
             out.reserve(static_cast<std::size_t>(t.codes.size()));
@@ -56,6 +121,10 @@ void bind_table(nb::module_& m) {
           "n_threads"_a);
     m.def("bin_table", &bin_table<float>, "X"_a.noconvert(), "n_categories"_a, "max_bins"_a, "n_sample"_a,
           "n_threads"_a);
+    m.def("bin_part", &bin_part<double>, "X"_a.noconvert(), "edges"_a, "bins_of_codes"_a, "n_threads"_a);
+    m.def("bin_part", &bin_part<float>, "X"_a.noconvert(), "edges"_a, "bins_of_codes"_a, "n_threads"_a);
+    m.def("join_parts", &join_parts, "parts"_a, "edges"_a, "bins_of_codes"_a);
+    m.def("sampled_rows", &sampled_rows, "n_rows"_a, "n_sample"_a);
 }
 
 }  // namespace farthing

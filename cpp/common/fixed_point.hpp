@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "common/peers.hpp"
 #include "common/threads.hpp"
 #include "common/views.hpp"
 
@@ -37,9 +38,11 @@ struct Grid {
 };
 
 // The finest grid on which the sum of any n_added of |values| stays below 2^sum_bits. Integers stay integers (unit 1)
-// if every such sum is exact in a double and fits, so class counts are exact.
+// if every such sum is exact in a double and fits, so class counts are exact. The grid is that of the values of all
+// peers.
 // IN x: finite.
-inline Grid grid_of(Span<const double> x, index_t n_added, int sum_bits = 62, int n_threads = 1) {
+inline Grid grid_of(Span<const double> x, index_t n_added, int sum_bits = 62, int n_threads = 1,
+                    Peers* peers = nullptr) {
     const int threads = threads_for(n_threads, x.size / 16384);
     double largest = 0;
     bool integral = true;
@@ -73,6 +76,14 @@ inline Grid grid_of(Span<const double> x, index_t n_added, int sum_bits = 62, in
         integral = integral && integral_here;
         finite = finite && finite_here;
     });
+    if (peers) {
+        double common[] = {largest, integral ? 0.0 : 1.0, finite ? 0.0 : 1.0};
+        if (!finite) common[0] = 0;  // the maximum of NaN would depend on the order
+        peers->largest(common, 3);
+        largest = common[0];
+        integral = common[1] == 0;
+        finite = common[2] == 0;
+    }
     if (!finite) throw std::invalid_argument("cannot sum a value that is not finite");
     int shift = 0;
     const bool exact = integral && largest * static_cast<double>(n_added) < std::ldexp(1.0, std::min(53, sum_bits));
@@ -87,9 +98,11 @@ inline Grid grid_of(Span<const double> x, index_t n_added, int sum_bits = 62, in
     return {std::ldexp(1.0, -shift), std::ldexp(1.0, shift)};
 }
 
-// Rounds all values to the grid on which their sum fits.
-inline FixedPoint to_fixed_point(Span<const double> x, int sum_bits = 62, int n_threads = 1) {
-    const Grid grid = grid_of(x, x.size, sum_bits, n_threads);
+// Rounds all values to the grid on which their sum fits, with that of all peers.
+// IN n_all: the number of values of all peers.
+inline FixedPoint to_fixed_point(Span<const double> x, index_t n_all, Peers* peers, int sum_bits = 62,
+                                 int n_threads = 1) {
+    const Grid grid = grid_of(x, n_all, sum_bits, n_threads, peers);
     FixedPoint fixed;
     fixed.values.resize(static_cast<std::size_t>(x.size));
     fixed.unit = grid.unit;
@@ -98,6 +111,9 @@ inline FixedPoint to_fixed_point(Span<const double> x, int sum_bits = 62, int n_
         for (index_t i = begin; i < end; ++i) fixed.values[i] = grid.steps(x[i]);
     });
     return fixed;
+}
+inline FixedPoint to_fixed_point(Span<const double> x, int sum_bits = 62, int n_threads = 1) {
+    return to_fixed_point(x, x.size, nullptr, sum_bits, n_threads);
 }
 
 }  // namespace farthing

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/fixed_point.hpp"
+#include "common/peers.hpp"
 #include "common/views.hpp"
 #include "grow/impurity.hpp"
 #include "grow/target.hpp"
@@ -28,8 +29,8 @@ public:
     static constexpr bool kCentersCuts = true;  // trees grow until nodes are pure, and small nodes have empty bins
 
     ClassTarget(Span<const index_t> labels, Span<const double> weights, index_t n_classes, ImpurityFunction impurity,
-                double min_impurity = 0)
-        : labels_(labels), weights_(to_fixed_point(weights)), n_classes_(n_classes), impurity_(impurity),
+                double min_impurity = 0, Peers* peers = nullptr)
+        : labels_(labels), weights_(to_fixed_point(weights, all_rows(peers, weights.size), peers)), n_classes_(n_classes), impurity_(impurity),
           min_impurity_(min_impurity) {
         if (labels.size != weights.size) throw std::invalid_argument("labels and weights differ in length");
         for (const index_t label : labels) {

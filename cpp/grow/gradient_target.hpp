@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "common/fixed_point.hpp"
+#include "common/peers.hpp"
 #include "common/threads.hpp"
 #include "common/views.hpp"
 #include "grow/target.hpp"
@@ -50,13 +51,14 @@ public:
     static constexpr index_t kWidth = kSums == GradientSums::packed ? 1 : kSums == GradientSums::unit ? 2 : 3;
 
     // IN  min_hessian: a split that leaves a child a smaller sum of hessians gains nothing; step: learning rate that
-    // values are multiplied by; on_grid: whether values may be rounded to the grid of the sums.
+    // values are multiplied by; on_grid: whether values may be rounded to the grid of the sums; peers: those that hold
+    // further rows, or null.
     GradientTarget(Span<const double> gradients, Span<const double> hessians, double l2, double min_hessian = 0,
-                   int n_threads = 1, double step = 1, bool on_grid = false)
-        : row_bits_(kSums == GradientSums::packed ? bits_for(gradients.size) : 0),
-          g_(to_fixed_point(gradients, 62 - row_bits_, n_threads)),
-          h_(kSums == GradientSums::full ? to_fixed_point(hessians, 62, n_threads) : FixedPoint{}), l2_(l2),
-          min_hessian_(min_hessian), step_(step) {
+                   int n_threads = 1, double step = 1, bool on_grid = false, Peers* peers = nullptr)
+        : n_all_(all_rows(peers, gradients.size)), row_bits_(kSums == GradientSums::packed ? bits_for(n_all_) : 0),
+          g_(to_fixed_point(gradients, n_all_, peers, 62 - row_bits_, n_threads)),
+          h_(kSums == GradientSums::full ? to_fixed_point(hessians, n_all_, peers, 62, n_threads) : FixedPoint{}),
+          l2_(l2), min_hessian_(min_hessian), step_(step) {
         if constexpr (kSums == GradientSums::packed) {
             const int threads = threads_for(n_threads, gradients.size / 16384);
             std::atomic<index_t> n_fine{0};
@@ -72,7 +74,7 @@ public:
                 }
                 n_fine += n_fine_here;
             });
-            on_grid_ = on_grid && 2 * n_fine.load() >= gradients.size;
+            on_grid_ = on_grid && 2 * sum_over(peers, n_fine.load()) >= n_all_;
         }
     }
 
@@ -158,6 +160,7 @@ private:
     // The grid is fine enough if at least half of the gradients are this many steps or more.
     static constexpr std::int64_t kFineSteps = std::int64_t{1} << 16;
 
+    index_t n_all_;  // rows of all peers
     int row_bits_;
     FixedPoint g_;
     FixedPoint h_;

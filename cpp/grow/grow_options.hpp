@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "account/candidate_ranking.hpp"
+#include "common/peers.hpp"
 #include "common/views.hpp"
 
 namespace farthing {
@@ -38,6 +39,7 @@ struct GrowOptions {
     std::uint64_t key = 0;  // random key of the root
     // Trees before this one in its ensemble: see `unseen_missing`. None: missing values that training had none of stay.
     std::optional<std::uint64_t> number;
+    Peers* peers = nullptr;  // who else grows this tree, on other rows
 };
 
 // Counters that derive the keys of a node's children, and of thresholds, from the key of the node. Draws of columns

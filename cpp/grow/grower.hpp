@@ -14,6 +14,7 @@
 #include "common/bitset.hpp"
 #include "common/counter_rng.hpp"
 #include "common/interrupt.hpp"
+#include "common/peers.hpp"
 #include "common/threads.hpp"
 #include "common/views.hpp"
 #include "grow/grow_options.hpp"
@@ -48,7 +49,8 @@ public:
           search_(table, target, options, std::move(columns), chooser_, workspace, root_update) {
         tree_.n_values = target.n_values();
         const index_t depth = std::min<index_t>(options.max_depth, 5);  // small trees grow without moving their nodes
-        const index_t n_leaves = std::min({options.max_leaves, index_t{1} << depth, static_cast<index_t>(rows_.size())});
+        const index_t n_rows = std::max<index_t>(1, static_cast<index_t>(rows_.size()));
+        const index_t n_leaves = std::min({options.max_leaves, index_t{1} << depth, n_rows});
         tree_.reserve(2 * n_leaves - 1);
         leaves_.reserve(static_cast<std::size_t>(2 * n_leaves - 1));
         splits_.reserve(static_cast<std::size_t>(2 * n_leaves - 1));
@@ -116,6 +118,8 @@ private:
         root.end = static_cast<index_t>(rows_.size());
         root.sums.assign(static_cast<std::size_t>(width_), 0);
         add_rows(root.sums, rows_.data(), static_cast<index_t>(rows_.size()));
+        add_up(options_.peers, root.sums);
+        root.n_rows = target_.n_rows(root.sums.data());
         root.path = OwnedFeatures(sheet_);
         root.key = options_.key;
         root.constant = Bitset(search_.n_columns());
@@ -216,7 +220,7 @@ private:
         const bool prices_changed = chooser_.buy(candidate.feature);
 
         // The smaller child is counted from its rows; the larger one is the parent minus it.
-        const bool left_is_small = left.n() <= right.n();
+        const bool left_is_small = left.n_rows <= right.n_rows;
         Leaf& small_child = left_is_small ? left : right;
         Leaf& large_child = left_is_small ? right : left;
         large_child.histogram = parent_histogram;
@@ -247,6 +251,7 @@ private:
             const index_t bin = codes[rows_[i]];
             if (bin > split.bin && bin < right) right = bin;
         }
+        right = -static_cast<index_t>(largest_of(options_.peers, -static_cast<double>(right)));
         if (right == bins.n_bins) return;  // only missing values go right
         split.bin = bins.middle_edge(split.bin, right - 1);
     }
@@ -278,9 +283,12 @@ private:
             }
         } else {
             add_rows(left.sums, rows_.data() + left.begin, left.n());
+            add_up(options_.peers, left.sums);
         }
         right.sums = parent.sums;
         for (index_t w = 0; w < width_; ++w) right.sums[w] -= left.sums[w];
+        left.n_rows = target_.n_rows(left.sums.data());
+        right.n_rows = parent.n_rows - left.n_rows;
     }
 
     auto ranks_below() const {

@@ -169,6 +169,16 @@ inline BinSet bins_present(const CodeColumn& codes, const index_t* rows, index_t
     return present;
 }
 
+// The same from the histogram of the column.
+template <class Target>
+BinSet bins_present(const Target& target, const std::int64_t* cells, index_t n_bins) {
+    BinSet present{};
+    for (index_t bin = 0; bin <= n_bins; ++bin) {
+        if (target.n_rows(cells + bin * target.width()) > 0) insert_bin(present, bin);
+    }
+    return present;
+}
+
 inline bool is_single_bin(const BinSet& present) {
     int count = 0;
     for (const std::uint64_t word : present) count += __builtin_popcountll(word);

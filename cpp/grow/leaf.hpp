@@ -12,11 +12,12 @@
 
 namespace farthing {
 
-// Its rows are Workspace::rows[begin .. end).
+// Its rows are Workspace::rows[begin .. end); its peers hold others.
 struct Leaf {
     index_t node = -1;                   // node of the tree; -1: has been split
     index_t begin = 0;
     index_t end = 0;
+    index_t n_rows = 0;                  // of all peers
     index_t depth = 0;
     index_t histogram = -1;
     bool counted_for_next_root = false;  // its sums are in the next tree's root histogram
@@ -29,7 +30,7 @@ struct Leaf {
     Split split;  // the split of the candidate
     Candidate candidate;
 
-    index_t n() const { return end - begin; }
+    index_t n() const { return end - begin; }  // rows of this process
 };
 
 }  // namespace farthing

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/counter_rng.hpp"
+#include "common/peers.hpp"
 #include "common/threads.hpp"
 #include "common/views.hpp"
 #include "grow/column_tasks.hpp"
@@ -60,7 +61,7 @@ public:
         spare_large_.resize(length);
         pool_.reset(static_cast<index_t>(length), pool_capacity());
         if constexpr (Target::kUpdatesRoot) {
-            if (root_update_) root_update_->begin_tree(table_, target_);
+            if (root_update_) root_update_->begin_tree(table_, target_, options.peers);
         }
     }
 
@@ -68,7 +69,7 @@ public:
     bool is_random() const { return samples_columns() || !options_.cuts.empty(); }
 
     bool splittable(const Leaf& leaf) const {
-        return leaf.depth < options_.max_depth && leaf.n() / 2 >= options_.min_rows_leaf &&
+        return leaf.depth < options_.max_depth && leaf.n_rows / 2 >= options_.min_rows_leaf &&
                !target_.pure(leaf.sums.data());
     }
 
@@ -127,11 +128,19 @@ public:
         const bool worth_threads = n_varying * (n_filled + 512) > 65536;
         const int threads = worth_threads ? threads_for(options_.n_threads, n_varying) : 1;
         column_tasks_.make_tasks(threads);
-        const auto n_tasks = static_cast<index_t>(column_tasks_.tasks().size());
-        parallel_for(n_tasks, threads, 1, [&](index_t t) {
-            const ColumnTasks::Task& task = column_tasks_.tasks()[static_cast<std::size_t>(t)];
-            if (fill_small) fill(small, task, small_cells);
-            if (fill_large) fill(*large, task, large_cells);
+        // A thread counts and searches its columns in one go; with peers, their sums come in between.
+        Peers* const peers = options_.peers;
+        if (peers) {
+            for_each_task(threads, [&](const ColumnTasks::Task& task) {
+                if (fill_small) fill(small, task, small_cells);
+                if (fill_large) fill(*large, task, large_cells);
+            });
+            if (fill_small) peers->add(small_cells, table_.n_all_bins() * width_);
+            if (fill_large) peers->add(large_cells, table_.n_all_bins() * width_);
+        }
+        for_each_task(threads, [&](const ColumnTasks::Task& task) {
+            if (!peers && fill_small) fill(small, task, small_cells);
+            if (!peers && fill_large) fill(*large, task, large_cells);
             std::vector<std::int64_t> scratch(scratch_.size());
             for (index_t c = task.begin; c < task.end; ++c) {
                 const index_t place = column_tasks_.place(c);
@@ -153,7 +162,8 @@ public:
         });
         if (finish_small) finish_leaf(small);
         if (finish_large) finish_leaf(*large);
-        for (index_t c = 0; c < n_varying; ++c) {
+        // With peers, no column counts as constant: one of them may have no row to look its bin up in.
+        for (index_t c = 0; !peers && c < n_varying; ++c) {
             if (small_constant_[c]) small.constant.add(column_tasks_.place(c));
             if (large_constant_[c]) large->constant.add(column_tasks_.place(c));
         }
@@ -222,10 +232,19 @@ private:
     std::vector<std::uint8_t>& small_constant_;
     std::vector<std::uint8_t>& large_constant_;
 
-    // Histograms may take up to 40 % of the memory of the codes.
+    template <class Visit>
+    void for_each_task(int threads, Visit&& visit) const {
+        const auto n_tasks = static_cast<index_t>(column_tasks_.tasks().size());
+        parallel_for(n_tasks, threads, 1,
+                     [&](index_t t) { visit(column_tasks_.tasks()[static_cast<std::size_t>(t)]); });
+    }
+
+    // Histograms may take up to 40 % of the memory of the codes; with peers, of their mean, since all of them must
+    // keep the same histograms.
     index_t pool_capacity() const {
         const double histogram = static_cast<double>(table_.n_all_bins() * width_) * sizeof(std::int64_t);
-        const double allowed = 0.4 * static_cast<double>(table_.codes.size());
+        const index_t n_here = options_.peers ? options_.peers->n_rows() / options_.peers->size() : table_.n_rows;
+        const double allowed = 0.4 * static_cast<double>(n_here * table_.n_columns());
         return std::max<index_t>(4, static_cast<index_t>(allowed / std::max(histogram, 1.0)));
     }
 
@@ -244,12 +263,13 @@ private:
     bool is_direct(const Leaf& leaf) const {
         if (options_.ledger == LedgerKind::model) return false;  // it needs the best splits of all columns
         return samples_columns() || n_cuts(leaf) ||
-               leaf.n() * n_columns() * kDirectShare < n_bins_ * width_;
+               (!options_.peers && leaf.n() * n_columns() * kDirectShare < n_bins_ * width_);
     }
 
     // Finds the best split of a leaf from its rows, one column after another, without a histogram.
     void find_splits_directly(Leaf& leaf) {
         gather_targets(leaf);
+        if (options_.peers) count_with_peers(leaf);
         const double node_score = target_.node_score(leaf.sums.data());
         if (samples_columns()) {
             order_.resize(columns_.size());
@@ -273,18 +293,31 @@ private:
         chooser_.end(leaf);
     }
 
+    // Peers add up the histogram of all columns in one exchange, and draw from it.
+    void count_with_peers(const Leaf& leaf) {
+        column_tasks_.select(columns_, leaf.constant);
+        const int threads = threads_for(options_.n_threads, column_tasks_.size());
+        column_tasks_.make_tasks(threads);
+        for_each_task(threads, [&](const ColumnTasks::Task& task) { fill(leaf, task, spare_small_.data()); });
+        add_up(options_.peers, spare_small_);
+    }
+
     Split search_rows(Leaf& leaf, double node_score, index_t place, double least_gain) {
         const index_t column = columns_[place];
         const index_t* rows = rows_.data() + leaf.begin;
-        const BinSet present = bins_present(table_.column(column), rows, leaf.n(), bins_.data());
+        const ColumnBins& bins = table_.columns[column];
+        std::int64_t* cells = spare_small_.data() + table_.first_bin[column] * width_;
+        const BinSet present = options_.peers
+                                   ? bins_present(target_, cells, bins.n_bins)
+                                   : bins_present(table_.column(column), rows, leaf.n(), bins_.data());
         if (is_single_bin(present)) {
             leaf.constant.add(place);
             return {};
         }
-        const ColumnBins& bins = table_.columns[column];
-        std::int64_t* cells = spare_small_.data() + table_.first_bin[column] * width_;
-        if (bins.categorical) std::fill(cells, cells + bins.n_bins * width_, 0);
-        fill_present_bins(target_, present, bins_.data(), targets_ + leaf.begin, leaf.n(), bins.n_bins, cells);
+        if (!options_.peers) {
+            if (bins.categorical) std::fill(cells, cells + bins.n_bins * width_, 0);
+            fill_present_bins(target_, present, bins_.data(), targets_ + leaf.begin, leaf.n(), bins.n_bins, cells);
+        }
         SplitSearch<Target> search(target_, leaf.sums.data(), node_score, options_.min_rows_leaf, scratch_.data(),
                                    least_gain);
         if (bins.categorical) return search.categorical(cells, bins.n_bins);
@@ -299,7 +332,7 @@ private:
         const std::int64_t* cell = cells + table_.first_bin[column] * width_;
         const std::int64_t* end = cells + table_.first_bin[column + 1] * width_;
         while (cell < end && target_.n_rows(cell) == 0) cell += width_;
-        return cell == end || target_.n_rows(cell) == leaf.n();
+        return cell == end || target_.n_rows(cell) == leaf.n_rows;
     }
 
     std::int64_t* cells_for(const Leaf& leaf, std::vector<std::int64_t>& spare) {

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/peers.hpp"
 #include "common/threads.hpp"
 #include "common/views.hpp"
 #include "table/binned_table.hpp"
@@ -33,12 +34,13 @@ public:
 
     // Before a tree.
     template <class Target>
-    void begin_tree(const BinnedTable& table, const Target& target) {
-        ready_ = complete_ && unit_ == target.unit() && correct_rows(table, target);
+    void begin_tree(const BinnedTable& table, const Target& target, Peers* peers) {
+        const index_t n_all = all_rows(peers, table.n_rows);
+        ready_ = complete_ && unit_ == target.unit() && correct_rows(table, target, n_all, peers);
         if (ready_) root_.swap(next_root_);
         n_reused_ += ready_;
         complete_ = false;
-        leaves_left_ = table.n_rows / kRowsPerLeaf;
+        leaves_left_ = n_all / kRowsPerLeaf;
         active_ = !disabled_ && leaves_left_ > 1 && target.steps_on_grid();
         if (active_) next_root_.assign(static_cast<std::size_t>(table.n_all_bins()), 0);
     }
@@ -99,24 +101,31 @@ private:
     std::vector<std::int64_t> next_root_;  // (n_all_bins,)
     std::vector<std::int64_t> expected_;   // (n,): targets after the step
 
-    // Corrects the sums for rows whose targets are not as expected; false if there are too many.
+    // Corrects the sums for rows whose targets are not as expected, with those of all peers; false if there are too many.
     template <class Target>
-    bool correct_rows(const BinnedTable& table, const Target& target) {
+    bool correct_rows(const BinnedTable& table, const Target& target, index_t n_all, Peers* peers) {
         std::vector<index_t> changed;
         for (index_t row = 0; row < table.n_rows; ++row) {
             if (target.row(row) == expected_[row]) continue;
             changed.push_back(row);
-            if (static_cast<index_t>(changed.size()) * kMaxChangedShare > table.n_rows) {
-                disabled_ = true;
-                return false;
-            }
+            if (static_cast<index_t>(changed.size()) * kMaxChangedShare > n_all) break;
         }
+        const index_t n_changed = sum_over(peers, static_cast<index_t>(changed.size()));
+        if (n_changed * kMaxChangedShare > n_all) {
+            disabled_ = true;
+            return false;
+        }
+        if (n_changed == 0) return true;
+        std::vector<std::int64_t> corrections(peers ? next_root_.size() : 0, 0);
+        std::int64_t* sums = peers ? corrections.data() : next_root_.data();
         for (const index_t row : changed) {
             const std::int64_t difference = target.row(row) - expected_[row];
             for (index_t j = 0; j < table.n_columns(); ++j) {
-                next_root_[table.first_bin[j] + table.column(j)[row]] += difference;
+                sums[table.first_bin[j] + table.column(j)[row]] += difference;
             }
         }
+        add_up(peers, corrections);
+        for (std::size_t i = 0; i < corrections.size(); ++i) next_root_[i] += corrections[i];
         return true;
     }
 };

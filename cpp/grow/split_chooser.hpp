@@ -29,7 +29,7 @@ public:
     // The root defines the whole that the shares of paying rows refer to.
     void begin_tree(const Leaf& root, const index_t* rows) {
         root_cover_ = target_.cover(root.sums.data());
-        if (ledger_) root_weight_ = static_cast<double>(ledger_->weight(rows, root.n()));
+        if (ledger_) root_weight_ = static_cast<double>(ledger_->total_weight(rows, root.n()));
     }
 
     // Buys a feature for the model. Returns whether that changes the prices of other leaves.

@@ -1,5 +1,5 @@
 // vector_leaf_search: leaf_search.hpp for targets with several outputs. No histogram is kept: for many outputs it
-// would be longer than the rows of most nodes.
+// would be longer than the rows of most nodes. Only peers need one, to add up.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/peers.hpp"
 #include "common/threads.hpp"
 #include "common/views.hpp"
 #include "grow/grow_options.hpp"
@@ -39,7 +40,7 @@ public:
     bool updates_root() const { return false; }
 
     bool splittable(const Leaf& leaf) const {
-        return leaf.depth < options_.max_depth && leaf.n() / 2 >= options_.min_rows_leaf;
+        return leaf.depth < options_.max_depth && leaf.n_rows / 2 >= options_.min_rows_leaf;
     }
 
     void find_root_splits(Leaf& root) { find_splits(root); }
@@ -65,6 +66,7 @@ private:
     SplitChooser<VectorTarget>& chooser_;
     const std::vector<index_t>& rows_;
     SparseRows sparse_;
+    std::vector<std::int64_t> cells_;  // with peers: the histogram of a leaf
 
     // Below this many products of rows, columns and blocks a second thread is not worth waking.
     static constexpr index_t kWorthThreads = 1 << 15;
@@ -73,16 +75,23 @@ private:
         const double node_score = target_.node_score(leaf.sums.data());
         std::vector<Split> splits(columns_.size());
         std::vector<std::uint8_t> constant(columns_.size(), 0);
-        sparse_.sort(rows_.data() + leaf.begin, leaf.n());
         const bool worth_threads = leaf.n() * n_columns() * target_.n_blocks() > kWorthThreads;
         const int threads = worth_threads ? threads_for(options_.n_threads, n_columns()) : 1;
+        const bool alone = !options_.peers;
+        if (alone) {
+            sparse_.sort(rows_.data() + leaf.begin, leaf.n());
+        } else {
+            count_with_peers(leaf, threads);
+        }
         parallel_ranges(n_columns(), threads, [&](index_t begin, index_t end) {
             VectorSearch search(target_, leaf.sums.data(), node_score, options_.min_rows_leaf,
-                                rows_.data() + leaf.begin, leaf.n());
+                                alone ? rows_.data() + leaf.begin : nullptr, leaf.n_rows);
             for (index_t place = begin; place < end; ++place) {
                 if (leaf.constant.has(place)) continue;
                 bool is_constant = false;
-                splits[place] = search.find(table_, columns_[place], sparse_, is_constant);
+                splits[place] = alone ? search.find(table_, columns_[place], sparse_, is_constant)
+                                      : search.find(cells_of(columns_[place]), table_.columns[columns_[place]],
+                                                    is_constant);
                 constant[place] = is_constant;
             }
         });
@@ -91,6 +100,26 @@ private:
         }
         chooser_.rank(leaf, rows_.data(), columns_, splits);
         if (options_.ledger == LedgerKind::model) leaf.splits = std::move(splits);
+    }
+
+    const std::int64_t* cells_of(index_t column) const {
+        return cells_.data() + table_.first_bin[column] * target_.width();
+    }
+
+    // Peers can only add histograms, not look at each other's rows.
+    void count_with_peers(const Leaf& leaf, int threads) {
+        const index_t width = target_.width();
+        cells_.assign(static_cast<std::size_t>(table_.n_all_bins() * width), 0);
+        parallel_ranges(n_columns(), threads, [&](index_t begin, index_t end) {
+            for (index_t place = begin; place < end; ++place) {
+                const CodeColumn codes = table_.column(columns_[place]);
+                std::int64_t* first = cells_.data() + table_.first_bin[columns_[place]] * width;
+                for (index_t i = leaf.begin; i < leaf.end; ++i) {
+                    target_.add(first + codes[rows_[i]] * width, target_.row(rows_[i]));
+                }
+            }
+        });
+        add_up(options_.peers, cells_);
     }
 };
 

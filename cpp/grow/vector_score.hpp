@@ -47,6 +47,15 @@ struct BlockSums {
     FARTHING_INLINE SimdPair hessians() const { return low_half(h) + high_half(h); }
 };
 
+// Sums over bins whose own sums are known.
+struct CellSums : BlockSums {
+    using Row = BlockSums;
+
+    CellSums() = default;
+    FARTHING_INLINE explicit CellSums(const BlockSums& sums) : BlockSums(sums) {}
+    FARTHING_INLINE CellSums operator-(const CellSums& other) const { return CellSums(BlockSums::operator-(other)); }
+};
+
 // The same for two blocks.
 struct PairSums {
     using Row = RowPair;

@@ -24,11 +24,12 @@ namespace farthing {
 // Reusable buffers: one object for all columns of a node.
 class VectorSearch {
 public:
-    // IN  node (width,): sums of the node; node_score: its score; rows (n,): its rows.
+    // IN  node (width,): sums of the node; node_score: its score; rows (n,): its rows, or null if the sums of its bins
+    // are known already.
     VectorSearch(const VectorTarget& target, const std::int64_t* node, double node_score, index_t min_rows,
                  const index_t* rows, index_t n)
         : target_(target), node_(node), node_score_(node_score), min_rows_(min_rows), rows_(rows), n_(n),
-          own_(static_cast<std::size_t>(n)), codes_(static_cast<std::size_t>(n)) {}
+          own_(static_cast<std::size_t>(rows ? n : 0)), codes_(own_.size()) {}
 
     // IN  sparse: the rows of the node by their bins in sparse columns.   OUT constant: whether all rows share a bin.
     Split find(const BinnedTable& table, index_t column, const SparseRows& sparse, bool& constant) {
@@ -38,6 +39,18 @@ public:
         } else {
             sort_rows(table.column(column), bins.n_bins);
         }
+        return find(bins, constant);
+    }
+
+    // The same from the sums of each bin, as with peers.
+    // IN  cells (n_bins + 1, width).
+    Split find(const std::int64_t* cells, const ColumnBins& bins, bool& constant) {
+        take_cells(cells, bins.n_bins);
+        return find(bins, constant);
+    }
+
+private:
+    Split find(const ColumnBins& bins, bool& constant) {
         missing_bin_ = bins.n_bins;
         bins_.clear();
         for (index_t bin = 0; bin < bins.n_bins; ++bin) {
@@ -51,7 +64,6 @@ public:
         return best;
     }
 
-private:
     const VectorTarget& target_;
     const std::int64_t* node_;
     double node_score_;
@@ -63,6 +75,8 @@ private:
     const std::uint32_t* sorted_ = nullptr;  // the rows, by bin
     std::array<index_t, 257> begin_{};     // where each bin begins among them
     std::array<index_t, 257> n_rows_{};    // the rows of each bin
+    const std::int64_t* cells_ = nullptr;  // sums of the bins of a column, if they are known; then a bin is one row
+    std::vector<BlockSums> cell_rows_;     // (n_bins + 1,): a block of them
     index_t unlisted_ = -1;                // a bin whose rows are not among them
     index_t missing_bin_ = 0;
     std::vector<index_t> bins_;            // bins that hold rows, in the order in which they go left; not the missing
@@ -74,6 +88,7 @@ private:
 
     index_t n_rows(index_t bin) const { return n_rows_[bin]; }
     index_t n_missing() const { return n_rows(missing_bin_); }
+    index_t end_of(index_t bin) const { return begin_[bin] + (cells_ ? 1 : n_rows(bin)); }
 
     void sort_rows(const CodeColumn& codes, index_t n_bins) {
         std::fill(n_rows_.begin(), n_rows_.begin() + n_bins + 1, 0);
@@ -104,11 +119,30 @@ private:
         n_rows_[unlisted_] = n_ - n_listed;
     }
 
+    void take_cells(const std::int64_t* cells, index_t n_bins) {
+        cells_ = cells;
+        own_.resize(static_cast<std::size_t>(n_bins + 1));
+        cell_rows_.resize(own_.size());
+        for (index_t bin = 0; bin <= n_bins; ++bin) {
+            own_[static_cast<std::size_t>(bin)] = static_cast<std::uint32_t>(bin);
+            begin_[bin] = bin;
+            n_rows_[bin] = target_.n_rows(cells + bin * target_.width());
+        }
+        sorted_ = own_.data();
+        unlisted_ = -1;
+    }
+
     // Tries a cut after each of bins_. The sums of a block stay in registers from bin to bin.
     void try_cuts(Split& best) {
         list_cuts();
         hessians_ = broadcast(0);
-        for (index_t b = 0; b < target_.n_blocks(); b += 2) {
+        for (index_t b = 0; cells_ && b < target_.n_blocks(); ++b) {
+            for (index_t bin = 0; bin <= missing_bin_; ++bin) {
+                cell_rows_[static_cast<std::size_t>(bin)] = target_.block_of(cells_ + bin * target_.width(), b);
+            }
+            scan(cell_rows_.data(), CellSums{target_.block_of(node_, b)});
+        }
+        for (index_t b = 0; !cells_ && b < target_.n_blocks(); b += 2) {
             const BlockSums first = target_.block_of(node_, b);
             if (b + 1 < target_.n_blocks()) {
                 scan(target_.pairs(b), PairSums{first, target_.block_of(node_, b + 1)});
@@ -126,7 +160,7 @@ private:
     template <class Sums>
     void scan(const typename Sums::Row* rows, const Sums& whole) {
         hessians_ += whole.hessians();
-        scan_block<Sums>({rows, sorted_, begin_[missing_bin_], begin_[missing_bin_] + n_missing(), target_.score(),
+        scan_block<Sums>({rows, sorted_, begin_[missing_bin_], end_of(missing_bin_), target_.score(),
                           whole, skipped_},
                          {cuts_.data(), static_cast<index_t>(cuts_.size())});
     }
@@ -142,7 +176,7 @@ private:
             if (largest != unlisted_ && (bin == unlisted_ || n_rows(bin) > n_rows(largest))) {
                 skipped_ = static_cast<index_t>(cuts_.size());
             }
-            VectorCut cut{begin_[bin], begin_[bin] + n_rows(bin), {}};
+            VectorCut cut{begin_[bin], end_of(bin), {}};
             cut.sides[0].tried = enough(n_left);
             cut.sides[1].tried = n_missing() > 0 && enough(n_left + n_missing());
             cuts_.push_back(cut);
@@ -171,6 +205,10 @@ private:
         const index_t width = target_.width();
         std::vector<std::int64_t> cells(bins_.size() * static_cast<std::size_t>(width), 0);
         for (std::size_t i = 0; i < bins_.size(); ++i) {
+            if (cells_) {
+                std::copy(cells_ + bins_[i] * width, cells_ + (bins_[i] + 1) * width, cells.data() + i * width);
+                continue;
+            }
             target_.add_rows(cells.data() + i * width, sorted_ + begin_[bins_[i]], n_rows(bins_[i]));
         }
         const std::vector<index_t> present = bins_;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "common/fixed_point.hpp"
+#include "common/peers.hpp"
 #include "common/threads.hpp"
 #include "common/views.hpp"
 #include "grow/target.hpp"
@@ -30,17 +31,25 @@ namespace farthing {
 constexpr index_t kMostSearched = 32;
 
 // The outputs with the largest sum of squared gradients over some rows, ascending.
-// IN  gradients (n_outputs, n); rows: those to learn from.
+// IN  gradients (n_outputs, n); rows: those to learn from; peers: those that hold further rows, or null.
 inline std::vector<index_t> top_outputs(Span<const double> gradients, index_t n_outputs,
-                                        const std::vector<index_t>& rows, index_t most = kMostSearched) {
+                                        const std::vector<index_t>& rows, Peers* peers = nullptr,
+                                        index_t most = kMostSearched) {
     std::vector<index_t> outputs(static_cast<std::size_t>(n_outputs));
     std::iota(outputs.begin(), outputs.end(), index_t{0});
     if (n_outputs <= most) return outputs;
     const index_t n = gradients.size / n_outputs;
-    std::vector<double> squares(static_cast<std::size_t>(n_outputs), 0.0);
+    // On a coarse grid: integers, whose sum does not depend on the order, and that of 2^33 squares fits.
+    constexpr int kBits = 15;
+    const Grid grid = grid_of(gradients, 1, kBits, 1, peers);
+    std::vector<std::int64_t> squares(static_cast<std::size_t>(n_outputs), 0);
     for (const index_t k : outputs) {
-        for (const index_t row : rows) squares[k] += gradients[k * n + row] * gradients[k * n + row];
+        for (const index_t row : rows) {
+            const std::int64_t steps = grid.steps(gradients[k * n + row]);
+            squares[k] += steps * steps;
+        }
     }
+    add_up(peers, squares);
     std::stable_sort(outputs.begin(), outputs.end(), [&](index_t a, index_t b) { return squares[a] > squares[b]; });
     outputs.resize(static_cast<std::size_t>(most));
     std::sort(outputs.begin(), outputs.end());
@@ -62,10 +71,11 @@ public:
     // IN  gradients (n_outputs, n); hessians (n_outputs, n), or empty for 1 each; searched: the outputs that splits are
     // searched by; min_hessian: a split that leaves a child a smaller sum of their hessians gains nothing.
     VectorTarget(Span<const double> gradients, Span<const double> hessians, index_t n_outputs,
-                 std::vector<index_t> searched, double l2, double min_hessian = 0, int n_threads = 1)
+                 std::vector<index_t> searched, double l2, double min_hessian = 0, int n_threads = 1,
+                 Peers* peers = nullptr)
         : n_values_(n_outputs), n_(gradients.size / n_outputs), searched_(std::move(searched)),
           n_blocks_((n_searched() + kBlockOutputs - 1) / kBlockOutputs),
-          g_(grid_of(gradients, 1, kRowBits, n_threads)), h_(grid_of(hessians, 1, kRowBits, n_threads)),
+          g_(grid_of(gradients, 1, kRowBits, n_threads, peers)), h_(grid_of(hessians, 1, kRowBits, n_threads, peers)),
           score_(g_.unit * g_.unit / h_.unit, l2 / h_.unit), l2_(l2), min_hessian_(min_hessian) {
         memory_.resize(static_cast<std::size_t>((n_blocks_ * n_ + 1) / 2));
         parallel_ranges(n_, threads_for(n_threads, n_ * n_searched() / 16384), [&](index_t begin, index_t end) {

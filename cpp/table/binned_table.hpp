@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "common/counter_rng.hpp"
@@ -52,20 +53,50 @@ public:
     static BinnedTable make(const Matrix<T>& X, Span<const index_t> n_categories, index_t max_bins, index_t n_sample,
                             int n_threads) {
         BinnedTable table;
-        table.n_rows = X.n_rows;
         table.columns.resize(static_cast<std::size_t>(X.n_columns));
-        table.codes = BinCodes(X.n_columns, X.n_rows);
         table.fit_bins(X, n_categories, max_bins, n_sample, n_threads);
-        table.first_bin.assign(static_cast<std::size_t>(X.n_columns + 1), 0);
-        for (index_t j = 0; j < X.n_columns; ++j) {
-            table.first_bin[j + 1] = table.first_bin[j] + table.columns[j].n_bins + 1;
-        }
+        table.make_room(X.n_rows);
         table.encode(X, n_threads);
         table.sparse = SparseEntries::of(table.codes, table.first_bin);
         return table;
     }
 
+    // A part of a larger table, under the bins of the whole.
+    template <class T>
+    static BinnedTable make_part(const Matrix<T>& X, std::vector<ColumnBins> columns, int n_threads) {
+        BinnedTable table;
+        table.columns = std::move(columns);
+        table.make_room(X.n_rows);
+        table.encode(X, n_threads);
+        return table;
+    }
+
+    // Parts one below the other. Sparse columns stay dense: their default bins are found as totals minus the rest, and
+    // the totals of a part are not those of the whole.
+    // IN  codes: of each part, row by row.
+    static BinnedTable join(const std::vector<Matrix<std::uint8_t>>& codes, std::vector<ColumnBins> columns) {
+        BinnedTable table;
+        table.columns = std::move(columns);
+        index_t n_rows = 0;
+        for (const auto& part : codes) n_rows += part.n_rows;
+        table.make_room(n_rows);
+        index_t row = 0;
+        for (const auto& part : codes) {
+            for (index_t i = 0; i < part.n_rows; ++i, ++row) {
+                for (index_t j = 0; j < table.n_columns(); ++j) table.codes.set(row, j, part(i, j));
+            }
+        }
+        return table;
+    }
+
 private:
+    void make_room(index_t rows) {
+        n_rows = rows;
+        codes = BinCodes(n_columns(), rows);
+        first_bin.assign(columns.size() + 1, 0);
+        for (index_t j = 0; j < n_columns(); ++j) first_bin[j + 1] = first_bin[j] + columns[j].n_bins + 1;
+    }
+
     template <class T>
     void fit_bins(const Matrix<T>& X, Span<const index_t> n_categories, index_t max_bins, index_t n_sample,
                   int n_threads) {

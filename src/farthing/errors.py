@@ -13,6 +13,7 @@
     +-- FileError     (ValueError)  a file that is not an intact Farthing model
     +-- ModelImportError (ValueError) a model of another library that cannot be imported
     +-- ServiceError  (RuntimeError) a service that did not answer as expected
+    +-- ClusterError  (RuntimeError) a cluster that is not there, or loses its workers
 
     BudgetWarning          (UserWarning) a budget so small that a model buys no feature or has few trees
     UnseenCategoryWarning  (UserWarning) categories that no training row had, which count as missing
@@ -66,6 +67,10 @@ class ModelImportError(FarthingError, ValueError):
 
 class ServiceError(FarthingError, RuntimeError):
     """A service cannot be reached, refuses to answer, or serves another model than before."""
+
+
+class ClusterError(FarthingError, RuntimeError):
+    """No Dask client is active, or a cluster loses its workers faster than a fit can begin again."""
 
 
 class BudgetWarning(UserWarning):

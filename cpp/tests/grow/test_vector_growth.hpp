@@ -224,8 +224,8 @@ inline void the_largest_outputs_are_searched() {
     gradients[4 * 4 + 1] = 9.0;
     gradients[5 * 4 + 3] = 99.0;  // of a row that is not learned from
     const std::vector<index_t> rows{0, 1, 2};
-    CHECK((top_outputs(view(gradients), 6, rows, 3) == std::vector<index_t>{0, 2, 4}));
-    CHECK((top_outputs(view(gradients), 6, rows, 6) == count_up(6)));
+    CHECK((top_outputs(view(gradients), 6, rows, nullptr, 3) == std::vector<index_t>{0, 2, 4}));
+    CHECK((top_outputs(view(gradients), 6, rows, nullptr, 6) == count_up(6)));
 }
 
 inline void test_vector_growth() {

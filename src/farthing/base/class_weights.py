@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base.training_set import TrainingSet
+from farthing.collective import group_totals, total
 
 
 def plain(value: Any) -> Any:
@@ -42,9 +43,9 @@ def class_factors(class_weight: Any, rows: TrainingSet) -> NDArray[np.float64] |
     if isinstance(class_weight, str):
         if class_weight != "balanced":
             raise ValueError(f"class_weight must be 'balanced', a dict or None; got {class_weight!r}")
-        counts = np.bincount(rows.target, weights=rows.weights, minlength=len(labels))
+        counts = group_totals(rows.target, rows.weights, len(labels))
         # A class without rows gets a factor of zero, which no row ever uses.
-        return np.asarray(rows.weights.sum() / (len(labels) * np.where(counts > 0, counts, np.inf)))
+        return np.asarray(total(rows.weights) / (len(labels) * np.where(counts > 0, counts, np.inf)))
     if strange := [label for label in class_weight if label not in labels]:
         raise ValueError(f"class_weight names {strange[0]!r}, which is not a class; there are {labels}")
     given = np.array([float(class_weight.get(label, 1.0)) for label in labels])

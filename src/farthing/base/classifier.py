@@ -12,10 +12,12 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from farthing.base.class_weights import class_factors, plain
+from farthing.base.collection_predict import predict_lazily
 from farthing.base.estimator import BudgetedEstimator
 from farthing.base.fitted import ClassifierModel
 from farthing.base.inputs import target_column
 from farthing.base.training_set import TrainingSet
+from farthing.distributed.detect import is_collection
 
 
 class ContractClassifier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]
@@ -73,6 +75,8 @@ class ContractClassifier(ClassifierMixin, BudgetedEstimator):  # type: ignore[mi
         ndarray of float64, shape (n_rows, n_classes)
             Columns in the order of ``classes_``.
         """
+        if is_collection(X):
+            return predict_lazily(self, "predict_proba", X, budget=budget, seeds=seeds, refused=refused)  # type: ignore[no-any-return]
         outputs, _ = self.raw_outputs(X, budget=budget, seeds=seeds, refused=refused)
         return self.fitted_.conclude(outputs)
 

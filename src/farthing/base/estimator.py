@@ -15,6 +15,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from farthing.base.changed_parameters import Snapshot, advice
+from farthing.base.collection_fit import learn_collection
+from farthing.base.collection_predict import predict_lazily
 from farthing.base.files import PathLike, save
 from farthing.base.fitted import FittedModel
 from farthing.base.inputs import (
@@ -28,7 +30,8 @@ from farthing.base.inputs import (
 )
 from farthing.base.training_set import TrainingSet
 from farthing.costs import CostSheet
-from farthing.errors import LabelError
+from farthing.distributed.detect import is_collection
+from farthing.errors import LabelError, TableError
 from farthing.labels import Labels, LabelsLike
 from farthing.table import PreparedTable, Schema, encode, refused_flags, refused_names
 from farthing.walks import Decisions, Walk
@@ -117,7 +120,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         X : array, frame or PreparedTable, shape (n_rows, n_features)
-            NumPy, pandas or polars; may have missing values and categories.
+            NumPy, pandas or polars; may have missing values and categories. Or a Dask array or dataframe, for
+            methods that learn on a cluster: see `fit_collection`.
         y : array, shape (n_rows,)
             Labels or numbers.
         sample_weight : array, shape (n_rows,), optional
@@ -127,7 +131,52 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         -------
         self
         """
+        if is_collection(X):
+            return self.fit_collection(X, y, sample_weight)
         return self.fit_rows(self.training_set(X, y, sample_weight))
+
+    def fit_collection(self, X: Any, y: Any, sample_weight: Any = None, qid: Any = None) -> Self:
+        """Learn from Dask collections on the workers of the active client: the bits of `fit` on all rows.
+
+        Parameters
+        ----------
+        X : dask.array.Array or dask.dataframe.DataFrame, shape (n_rows, n_features)
+            No row of it comes to this process.
+        y, sample_weight, qid : Dask array or series, shape (n_rows,)
+            With the partitions of X; the rows of a query must be in one partition.
+
+        Returns
+        -------
+        self
+            ``cluster_report_`` says what the fit took.
+        """
+        model, report = learn_collection(self, X, y, sample_weight, qid)
+        self.cluster_report_ = report
+        return self.adopt(model)
+
+    def check_collection(self) -> None:
+        """Raise TableError unless the method, with its parameters, learns from Dask collections."""
+        raise TableError(
+            f"{type(self).__name__} does not learn from Dask collections; call compute() on X and y to fit "
+            "in one process"
+        )
+
+    def refuse_on_collections(self, *parameters: str) -> None:
+        """Raise TableError if one of some parameters is set, which Dask collections do not go with."""
+        for name in parameters:
+            if getattr(self, name, None) is not None:
+                raise TableError(
+                    f"{name} of {type(self).__name__} needs all rows in one process; leave it out, or call "
+                    "compute() on the collections"
+                )
+
+    def encode_target(self, y: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """Check a target; return it as codes with the classes, or as floats with None."""
+        return self._encode_target(y)
+
+    def price_columns(self, schema: Schema) -> CostSheet:
+        """Return the prices from the ``costs`` parameter, in the order of what the method buys."""
+        return self._cost_sheet(schema)
 
     def training_set(
         self, X: Any, y: Any, sample_weight: Any = None, *, qid: NDArray[np.int64] | None = None
@@ -146,6 +195,11 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         TrainingSet
             As `fit_rows` takes it. Estimators of one kind, such as classifiers, can share it.
         """
+        if is_collection(X):
+            raise TableError(
+                f"{type(self).__name__} got a Dask collection with arguments that need all rows in this "
+                "process; call compute() on X, or leave them out"
+            )
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         table = PreparedTable.of(X, type(self).__name__)
@@ -246,7 +300,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         ----------
         X : array, frame or PreparedTable, shape (n_rows, n_features)
             Only the entries that a prediction acquires are read. A frame may lack columns that the model
-            never buys, and may have no rows.
+            never buys, and may have no rows. A Dask array or dataframe gives a Dask array, which is computed
+            partition by partition.
         budget : float or array, shape (n_rows,), optional
             Hard budget of each row; None means the model's own hard budget, if it has one.
         seeds : int or array, shape (n_rows,), optional
@@ -259,6 +314,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         -------
         ndarray, shape (n_rows,)
         """
+        if is_collection(X):
+            return predict_lazily(self, "predict", X, budget=budget, seeds=seeds, refused=refused)  # type: ignore[no-any-return]
         outputs, _ = self.raw_outputs(X, budget=budget, seeds=seeds, refused=refused)
         return self.fitted_.results(outputs)[0]
 
@@ -273,6 +330,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             In the order of ``costs_.features``. If evaluations have prices, the calls that each row paid for
             come after the columns.
         """
+        if is_collection(X):
+            return predict_lazily(self, "acquired", X, budget=budget, seeds=seeds, refused=refused)  # type: ignore[no-any-return]
         return self.raw_outputs(X, budget=budget, seeds=seeds, refused=refused)[1]
 
     def spend(
@@ -284,6 +343,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         -------
         ndarray of float64, shape (n_rows,)
         """
+        if is_collection(X):
+            return predict_lazily(self, "spend", X, budget=budget, seeds=seeds, refused=refused)  # type: ignore[no-any-return]
         # Always the total of what was acquired, never a sum kept along the way: the account balances by
         # construction, in the same bits as in a walk.
         acquired = self.acquired(X, budget=budget, seeds=seeds, refused=refused)
@@ -296,6 +357,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         -------
         Decisions
         """
+        if is_collection(X):
+            return predict_lazily(self, "decide", X, budget=budget, seeds=seeds, refused=refused)  # type: ignore[no-any-return]
         outputs, acquired = self.raw_outputs(X, budget=budget, seeds=seeds, refused=refused)
         prediction, probabilities = self.fitted_.results(outputs)
         return Decisions(prediction, probabilities, self.fitted_.costs.total_rows(acquired), acquired)

@@ -11,6 +11,7 @@ from sklearn.utils import column_or_1d
 from farthing.base.estimator import BudgetedEstimator
 from farthing.base.training_set import TrainingSet
 from farthing.base.validated import ValidatedMixin
+from farthing.distributed.detect import is_collection
 from farthing.metrics import ndcg, query_codes
 
 
@@ -92,6 +93,8 @@ class ValidatedRankerMixin(RankerMixin, ValidatedMixin):
         -------
         self
         """
+        if is_collection(X) and validation is None:
+            return self.fit_collection(X, y, sample_weight, qid)
         rows = self.training_set(X, y, sample_weight, qid=query_ids(qid))
         given = None if validation is None else self.validation_set(rows, validation)
         return self.fit_rows(rows, validation=given)

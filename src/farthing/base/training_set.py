@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base.links import normalise
+from farthing.collective import group_totals, mean
 from farthing.costs import CostSheet
-from farthing.table import Bins, PreparedTable, Schema
+from farthing.table import Bins, PartTable, PreparedTable, Schema
+from farthing.trees import Forest, Predictor, Progress
 
 if TYPE_CHECKING:
     from farthing.base.error_costs import ErrorPrices
@@ -95,6 +97,34 @@ class TrainingSet:
         """Return the binned table, which is shared by all fits on the same rows."""
         return self.table.bins(max_bins, n_threads)
 
+    def progress(self, forest: Forest, *, cap: float | None = None, n_threads: int = 1) -> Progress:
+        """Return the state of the rows after the trees of a forest.
+
+        Parameters
+        ----------
+        forest : Forest
+            Grown on the bins of these rows, if they have no values.
+        cap : float, optional
+            Budget of each row.
+        n_threads : int
+            Threads to use; any number gives the same bits.
+        """
+        if not isinstance(self.table, PartTable):
+            return _advanced(self.values, forest, self.costs, cap, n_threads)
+        # Without values: the rows of a part are made block by block, from their bins.
+        unread = np.broadcast_to(np.float64(np.nan), self.table.shape)
+        whole = Progress(unread, forest.n_outputs, self.costs, n_threads=n_threads)
+        if forest.n_nodes == forest.n_trees:  # constants, which read nothing
+            Predictor(forest).advance(whole, 0, forest.n_trees)
+            return whole
+        end = 0
+        for values in self.table.blocks():
+            block = _advanced(values, forest, self.costs, cap, n_threads)
+            begin, end = end, end + len(values)
+            whole.outputs[begin:end] = block.outputs
+            whole.touched[begin:end] = block.touched
+        return whole
+
     def take(self, rows: NDArray[Any]) -> TrainingSet:
         """Return some of the rows, by index or by mask; the schema stays that of all rows."""
         # Unlike `PreparedTable.take`, which drops categories that no longer occur: the parts of one fit, such
@@ -120,11 +150,10 @@ class TrainingSet:
     def prior(self) -> NDArray[np.float64]:
         """Return the prediction without any feature: weighted class frequencies, or the weighted mean."""
         if self.classes is None:
-            return np.array([np.average(self.target, weights=self.weights)])
+            return np.array([mean(self.target, self.weights)])
         # A batch of one row, since `normalise` takes batches.
-        counts: NDArray[np.float64] = np.zeros((1, len(self.classes)))
-        np.add.at(counts[0], self.target, self.weights)
-        return normalise(counts).ravel()
+        counts = group_totals(self.target, self.weights, len(self.classes))
+        return normalise(counts[np.newaxis]).ravel()
 
     def header(self, prior: NDArray[np.float64] | None = None, budget: float | None = None) -> dict[str, Any]:
         """Return the fields that every `FittedModel` of these rows has, with error prices if there are any.
@@ -147,3 +176,12 @@ class TrainingSet:
         if self.errors is not None:
             fields["error_costs"] = self.errors.table
         return {**fields, "classes": self.classes}
+
+
+def _advanced(
+    values: NDArray[np.floating], forest: Forest, costs: CostSheet, cap: float | None, n_threads: int
+) -> Progress:
+    budget = None if cap is None else np.full(len(values), cap)
+    progress = Progress(values, forest.n_outputs, costs, budget=budget, n_threads=n_threads)
+    Predictor(forest).advance(progress, 0, forest.n_trees)
+    return progress

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from farthing.base.estimator import BudgetedEstimator
 from farthing.base.inputs import check_weights, target_column
 from farthing.base.training_set import TrainingSet
+from farthing.distributed.detect import is_collection
 from farthing.table import PreparedTable, encode
 
 
@@ -36,6 +37,8 @@ class ValidatedMixin(BudgetedEstimator):
         -------
         self
         """
+        if is_collection(X) and validation is None:
+            return self.fit_collection(X, y, sample_weight)
         rows = self.training_set(X, y, sample_weight)
         given = None if validation is None else self.validation_set(rows, validation)
         return self.fit_rows(rows, validation=given)

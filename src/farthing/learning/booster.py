@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing.collective import bounds, count, total
 from farthing.costs import CostSheet
 from farthing.learning.losses import Loss
 from farthing.learning.multi_strategy import grows_multi_output
@@ -53,17 +54,16 @@ class Weighting:
         >>> Weighting.of(np.array([2.0, 2.0]))
         Weighting(weights=None, unit=2.0)
         """
-        if (weights == weights[0]).all():
-            return cls(None, float(weights[0]))
-        return cls(weights, 1.0)
+        least, largest = bounds(weights)
+        return cls(None, least) if least == largest else cls(weights, 1.0)
 
     def total(self, n_rows: int) -> float:
         """Return the sum of the weights of all ``n_rows`` rows, in multiples of the unit."""
-        return float(n_rows if self.weights is None else self.weights.sum())
+        return float(count(n_rows)) if self.weights is None else total(self.weights)
 
     def sum(self, values: Floats) -> float:
         """Return the weighted sum of one value per row, in multiples of the unit."""
-        return float((values if self.weights is None else values * self.weights).sum())
+        return total(values if self.weights is None else values * self.weights)
 
 
 class GrowTree(Protocol):

@@ -19,6 +19,7 @@ from farthing._core import logistic_steps as core_logistic_steps
 from farthing._core import softmax_losses as core_softmax_losses
 from farthing._core import softmax_steps as core_softmax_steps
 from farthing.base import sigmoid, softmax
+from farthing.collective import group_totals, mean
 from farthing.typing import Floats
 
 Target: TypeAlias = NDArray[Any]
@@ -59,7 +60,7 @@ class Loss:
 
 def squared_start(target: Target, weights: Floats) -> Floats:
     """Return the weighted mean, shape (1,)."""
-    return np.array([np.average(target.astype(np.float64), weights=weights)])
+    return np.array([mean(target.astype(np.float64), weights)])
 
 
 def squared_steps(target: Target, scores: Floats) -> Steps:
@@ -224,5 +225,5 @@ def _codes(target: Target) -> NDArray[np.int64]:
 
 
 def _shares(target: Target, weights: Floats, n_classes: int) -> Floats:
-    counts = np.bincount(target.astype(np.int64), weights=weights, minlength=n_classes)
+    counts = group_totals(target.astype(np.int64), weights, n_classes)
     return np.asarray(np.maximum(counts / counts.sum(), _LEAST_SHARE))

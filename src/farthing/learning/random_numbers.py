@@ -7,6 +7,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing.collective import Peers, peers
+
 # The increment of SplitMix64: the odd integer nearest to 2**64 divided by the golden ratio.
 _WEYL: Final = np.uint64(0x9E3779B97F4A7C15)
 
@@ -38,15 +40,35 @@ def random_bits(key: int | NDArray[np.uint64], counters: NDArray[np.uint64]) -> 
 def draw_rows(key: int, n_rows: int, n_drawn: int) -> NDArray[np.int64]:
     """Sample rows without replacement, every set of that size equally likely; return ascending indices.
 
+    With peers, ``n_rows`` is the number of rows of this process and ``n_drawn`` that of all of them: the same
+    rows are drawn as if one process had all.
+
     Examples
     --------
     >>> len(draw_rows(7, 100, 30)), draw_rows(7, 3, 3)
     (30, array([0, 1, 2]))
     """
     # The rows with the smallest random numbers: O(n), and a pure function of the key.
+    if (among := peers()) is not None:
+        bits = random_bits(key, among.row_numbers.astype(np.uint64))
+        return np.flatnonzero(bits <= _smallest(bits, n_drawn, among))
     bits = random_bits(key, np.arange(n_rows, dtype=np.uint64))
     chosen = np.argpartition(bits, n_drawn - 1)[:n_drawn] if n_drawn < n_rows else np.arange(n_rows)
     return np.sort(chosen).astype(np.int64)
+
+
+def _smallest(bits: NDArray[np.uint64], rank: int, among: Peers) -> np.uint64:
+    """Return the ``rank``-th smallest of the numbers of all peers, 16 bits at a time; all of them differ."""
+    prefix, left = 0, rank
+    for shift in (48, 32, 16, 0):
+        inside = bits if shift == 48 else bits[bits >> np.uint64(shift + 16) == np.uint64(prefix)]
+        digits = (inside >> np.uint64(shift)) & np.uint64(0xFFFF)
+        counts = among.sum(np.bincount(digits.astype(np.int64), minlength=1 << 16).astype(np.int64))
+        below = np.cumsum(counts)
+        digit = int(np.searchsorted(below, left))
+        left -= int(below[digit] - counts[digit])
+        prefix = prefix << 16 | digit
+    return np.uint64(prefix)
 
 
 def subkey(key: int, part: int) -> int:

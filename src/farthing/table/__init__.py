@@ -4,22 +4,30 @@ A table is encoded in two ways that agree on every value: whole, by `Schema.enco
 by `Schema.encode_value`, for lazy walks.
 """
 
+from farthing.table.bin_rules import BinRules, sample_of
 from farthing.table.bins import Bins
 from farthing.table.columns import Column
 from farthing.table.encode import Encoded
+from farthing.table.part_facts import PartFacts, merged_schema
+from farthing.table.part_table import PartTable
 from farthing.table.prepared import PreparedTable, encode
 from farthing.table.refusals import refused_flags, refused_names
 from farthing.table.schema import Schema
 from farthing.table.unseen import unseen_reported_elsewhere
 
 __all__ = [
+    "BinRules",
     "Bins",
     "Column",
     "Encoded",
+    "PartFacts",
+    "PartTable",
     "PreparedTable",
     "Schema",
     "encode",
+    "merged_schema",
     "refused_flags",
     "refused_names",
+    "sample_of",
     "unseen_reported_elsewhere",
 ]

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing._core import bin_table
+from farthing._core import bin_table, join_parts
 from farthing.table.schema import Schema
 
 # A code is one byte, and one of its 256 values is for missing entries.
@@ -57,10 +57,24 @@ class Bins:
     ) -> None:
         if not 2 <= max_bins <= MAX_BINS:
             raise ValueError(f"max_bins must lie between 2 and {MAX_BINS}; got {max_bins!r}")
-        n_categories = np.array([len(column.categories) for column in schema.columns], dtype=np.int64)
+        n_categories = _category_counts(schema)
         self.core = bin_table(plain(values), n_categories, max_bins, SAMPLE_ROWS, n_threads)
         #: 64-bit words of a set of each column's categories, 0 for numeric columns; shape (n_features,).
         self.category_widths: NDArray[np.int64] = -(-n_categories // _WORD_BITS)
+
+    @classmethod
+    def joined(
+        cls,
+        parts: list[NDArray[np.uint8]],
+        schema: Schema,
+        edges: list[NDArray[np.float64]],
+        bins_of_codes: list[NDArray[np.uint8]],
+    ) -> Bins:
+        """Return parts that are binned already, one below the other; see `farthing.table.bin_rules`."""
+        joined = cls.__new__(cls)
+        joined.core = join_parts(parts, edges, bins_of_codes)
+        joined.category_widths = -(-_category_counts(schema) // _WORD_BITS)
+        return joined
 
     @property
     def n_rows(self) -> int:
@@ -83,6 +97,10 @@ class Bins:
     def edges(self, column: int) -> NDArray[np.float64]:
         """Return the edges of a numeric column: bin b holds the values in (edge b - 1, edge b]."""
         return self.core.edges(column)
+
+
+def _category_counts(schema: Schema) -> NDArray[np.int64]:
+    return np.array([len(column.categories) for column in schema.columns], dtype=np.int64)
 
 
 def plain(values: NDArray[np.floating]) -> NDArray[np.floating]:

@@ -87,6 +87,8 @@ def open_source(X: Any, estimator: str, min_rows: int = 1) -> Source:
         source = PolarsSource(X)
     elif polars is not None and isinstance(X, polars.LazyFrame):
         raise TableTypeError("got a polars LazyFrame, expected a DataFrame; call its collect() first")
+    elif type(X).__module__.partition(".")[0] == "dask":
+        raise TableTypeError("got a Dask collection, expected a table in memory; call its compute() first")
     elif type(X) is dict:  # some sparse matrices are dicts, too
         source = MappingSource(X)
     else:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing._core import TreeGrower
+from farthing.collective import peers
 from farthing.costs import CostSheet
 from farthing.deadline import check_deadline
 from farthing.table import Bins
@@ -77,6 +78,9 @@ class Grower:
     n_threads : int
         Threads to use; any number gives the same tree.
 
+    With peers (see `farthing.collective`) the table holds a part of the rows, and all peers grow the tree of
+    all rows together: every one of them has the sums of all, and takes the same decisions.
+
     Examples
     --------
     >>> from farthing.table import Schema
@@ -117,6 +121,7 @@ class Grower:
             tradeoff=tradeoff,
             budget=math.inf if budget is None else budget,
             n_threads=n_threads,
+            peers=peers(),
         )
 
     @property

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing._core import RowLedgers as CompiledLedgers
+from farthing.collective import peers
 from farthing.costs import CostSheet
 from farthing.table import Bins
 
@@ -67,6 +68,7 @@ class RowLedgers:
             weights=weights,
             owned=owned,
             n_threads=n_threads,
+            peers=peers(),
         )
 
     def owned(self) -> NDArray[np.uint64]:

@@ -11,6 +11,7 @@ from farthing.costs import CostsLike
 from farthing.learning.booster import TreeSettings, constants
 from farthing.learning.least_squares_boosting import boost
 from farthing.trees import Forest
+from farthing.typing import Floats
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -98,9 +99,17 @@ class GradientBoostingRegressor(ContractRegressor):
         self.costs = costs
         self.n_jobs = n_jobs
 
+    def check_collection(self) -> None:
+        """Raise nothing: the method learns from Dask collections."""
+
     def _learn(self, rows: TrainingSet) -> GradientBoostingModel:
         settings, prior = TreeSettings.of(self), rows.prior()
         bins = rows.bins(self.max_bins, settings.n_threads)
+        first = constants(prior, bins.n_features, bins.category_widths)
+
+        def after(trees: list[Forest]) -> Floats:
+            return rows.progress(Forest.concat([first, *trees]), n_threads=settings.n_threads).outputs[:, 0]
+
         trees = boost(
             # The trade-off is 0, so prices have no influence on the growth.
             settings.make_grower(bins, rows.costs, ledger="row"),
@@ -110,6 +119,6 @@ class GradientBoostingRegressor(ContractRegressor):
             n_estimators=self.n_estimators,
             learning_rate=self.learning_rate,
             l2_regularization=self.l2_regularization,
+            after=after,
         )
-        first = constants(prior, bins.n_features, bins.category_widths)
         return GradientBoostingModel(**rows.header(prior=prior), forest=Forest.concat([first, *trees]))

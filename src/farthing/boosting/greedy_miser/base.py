@@ -16,6 +16,7 @@ from farthing.boosting.greedy_miser.model import GreedyMiserModel, trees_per_rou
 from farthing.boosting.greedy_miser.parameters import CONSTRAINTS, MiserParameters
 from farthing.boosting.greedy_miser.staged import StagedMixin
 from farthing.boosting.greedy_miser.tree_budget import TreeBudget
+from farthing.collective import count, mean, save, saved, total
 from farthing.learning.booster import (
     Boosting,
     Grow,
@@ -30,7 +31,7 @@ from farthing.learning.ledgers import Ledger, ModelLedger, PerRowLedger, trees_w
 from farthing.learning.losses import Loss
 from farthing.learning.random_numbers import draw_rows, subkey
 from farthing.table import Bins
-from farthing.trees import Forest, Grower, Grown, Predictor, Progress, RowLedgers
+from farthing.trees import Forest, Grower, Grown, Progress, RowLedgers
 from farthing.typing import Floats
 
 
@@ -50,9 +51,14 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
 
     def _validation_loss(self, loss: Loss, rows: TrainingSet, scores: Floats) -> float:
         """Return the loss of scores (n_outputs, n_rows) on validation rows; by default the weighted mean."""
-        return float(np.average(loss.values(rows.target, scores), weights=rows.weights))
+        return mean(loss.values(rows.target, scores), rows.weights)
 
     # Learning.
+
+    def check_collection(self) -> None:
+        """Raise TableError if parameters need rows that stay on their workers."""
+        # Rows held out would need bins of their own, and prices of errors the scores of all rows.
+        self.refuse_on_collections("validation_fraction", "error_costs")
 
     def _learn(self, rows: TrainingSet, *, validation: TrainingSet | None = None) -> GreedyMiserModel:
         stochastic = self.subsample < 1 or self.validation_fraction is not None
@@ -98,9 +104,12 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
         )
 
     def _trees_before(self, prior: Floats, bins: Bins, settings: TreeSettings) -> Forest:
-        """Return the trees to continue from: those of the last fit, or constants."""
+        """Return the trees to continue from: those of the last fit, or constants; then those saved."""
         if not (self.warm_start and hasattr(self, "fitted_")):
-            return constants(prior, bins.n_features, bins.category_widths, multi_output=settings.multi_output)
+            first = constants(
+                prior, bins.n_features, bins.category_widths, multi_output=settings.multi_output
+            )
+            return Forest.concat([first, *saved()])
         last, n_outputs = self.fitted_.forest, len(prior)
         if not np.array_equal(last.category_widths, bins.category_widths):
             raise ValueError("warm_start needs the columns and categories of the last fit; set it to False")
@@ -112,18 +121,13 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
             raise ValueError(
                 f"n_estimators must be at least the {rounds} of the last fit; got {self.n_estimators}"
             )
-        return last
+        return Forest.concat([last, *saved()])
 
     def _progress(self, rows: TrainingSet, before: Forest, budget: float | None) -> Progress:
         """Return the state of the training rows after the existing trees."""
         _, cap = self._row_limits(budget, trees_per_round(before))
         # With charge="model" the budget is kept when the model buys, so no row needs a cap of its own.
-        caps = None if self.charge == "model" or cap is None else np.full(len(rows), cap)
-        progress = Progress(
-            rows.values, before.n_outputs, rows.costs, budget=caps, n_threads=self.n_threads()
-        )
-        Predictor(before).advance(progress, 0, before.n_trees)
-        return progress
+        return rows.progress(before, cap=None if self.charge == "model" else cap, n_threads=self.n_threads())
 
     def _row_limits(self, budget: float | None, at_once: int) -> tuple[int, float | None]:
         """Return how many trees fit into the budget, and how much they leave for the features of each row."""
@@ -163,11 +167,12 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
         self, settings: TreeSettings, grower: Grower, ledger: Ledger, boosting: Boosting, key: int
     ) -> Grow:
         n_rows, weighting = len(boosting.target), boosting.weighting
+        n_all = count(n_rows)
 
         def grow_tree(gradients: Floats, hessians: Floats | None, number: int, **leaves: float) -> Grown:
             drawn = None
             if self.subsample < 1:
-                n_drawn = max(1, round(self.subsample * n_rows))
+                n_drawn = max(1, round(self.subsample * n_all))
                 # Stream 0 of the key is the hold-out split. Each tree has a stream of its own, so a warm
                 # start draws what a single fit would have drawn.
                 drawn = draw_rows(subkey(key, number + 1), n_rows, n_drawn)
@@ -179,7 +184,7 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
         """Return a trade-off of 1 in the unit of the sums that trees are grown by."""
         if rows.errors is not None and not self.relative:
             # In one currency: losses times the mean price of an error, against what all rows pay together.
-            n_rows = float((rows.weights / rows.errors.class_factors()[rows.target]).sum())
+            n_rows = total(rows.weights / rows.errors.class_factors()[rows.target])
             return n_rows / float(rows.errors.class_prices().mean()) / boosting.weighting.unit
         if not self.relative:
             # Sums over rows are in multiples of the common factor of the weights, so lambda must be, too.
@@ -219,6 +224,7 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
             if not trees:
                 return False
             ledger.release_trees(at_once - sum(map(n_splitting_trees, trees)))
+            save(Forest.concat(trees))
             if stopping is not None:
                 stopping.add(Forest.concat(trees))
                 if self.n_iter_no_change is not None and stopping.rounds_since_best >= self.n_iter_no_change:

@@ -21,6 +21,7 @@ from farthing.base import (
 )
 from farthing.base.parameters import ANY_OR_NONE, CLASS_WEIGHT, NON_NEGATIVE, at_least, between, one_of
 from farthing.base.priced_errors import ERROR_COSTS
+from farthing.collective import group_totals
 from farthing.costs import CostsLike
 from farthing.trees import CostRule, Forest, Grower, Impurity
 
@@ -169,10 +170,14 @@ class BudgetTreeClassifier(PricedErrorsMixin):
         self.costs = costs
         self.n_jobs = n_jobs
 
+    def check_collection(self) -> None:
+        """Raise TableError if error prices are set: their unit is a mean over all rows."""
+        self.refuse_on_collections("error_costs")
+
     def _learn(self, rows: TrainingSet) -> ClassCountModel:
         threads, n_classes, cap = self.n_threads(), rows.n_classes, self.hard_cap()
         weights = rows.growth_weights()
-        counts = np.bincount(rows.target, weights=weights, minlength=n_classes).astype(np.float64)
+        counts = group_totals(rows.target, weights, n_classes)
         # The gain is a share of the root's impurity, so that one trade-off suits tables of any size.
         tradeoff = check_tradeoff(self.cost_rule, self.tradeoff)
         check_impurity(self.impurity, alpha=self.alpha, power=self.power)

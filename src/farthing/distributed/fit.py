@@ -1,0 +1,218 @@
+"""A fit on Dask collections: the partitions become bins on their workers, and one rank per worker learns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import dask
+import numpy as np
+from distributed import Client, Future, futures_of, get_client
+from numpy.typing import NDArray
+
+from farthing.distributed.collection import Partition, meta_facts, partitions
+from farthing.distributed.passes import (
+    BinnedPart,
+    EncodeTarget,
+    PartSummary,
+    Reading,
+    Whole,
+    bin_partition,
+    learn_rules,
+    sample,
+    summarize,
+)
+from farthing.distributed.ranks import Outcome, RankTask, run_ranks
+from farthing.errors import ClusterError, TableError
+from farthing.table import BinRules, PartFacts, PartTable, merged_schema, sample_of
+
+
+@dataclass(frozen=True, slots=True)
+class PartRows:
+    """The rows of one rank.
+
+    Parameters
+    ----------
+    whole : Whole
+        What they share with those of other ranks.
+    table : PartTable
+        Their bins.
+    target : ndarray, shape (n_rows,)
+        Codes of classes, or floats.
+    weights : ndarray of float64, shape (n_rows,)
+        Weights above zero.
+    qid : ndarray of int64, shape (n_rows,), or None
+        Queries, numbered within the rank.
+    """
+
+    whole: Whole
+    table: PartTable
+    target: NDArray[Any]
+    weights: NDArray[np.float64]
+    qid: NDArray[np.int64] | None
+
+
+# From the rows of a rank to what it learns.
+Learn = Callable[[PartRows], Any]
+
+
+def fit_collection(
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    qid: Any,
+    *,
+    encode: EncodeTarget,
+    prepare: Callable[[Whole], Learn],
+    max_bins: int,
+    estimator: str,
+) -> Outcome:
+    """Learn from Dask collections, on the workers of the active client.
+
+    Parameters
+    ----------
+    X, y, sample_weight, qid
+        Collections, see `partitions`.
+    encode : callable
+        Encodes the target of a partition.
+    prepare : callable
+        From what the partitions have in common, checked here, to what every rank does.
+    max_bins : int
+        Maximum number of bins per column.
+    estimator : str
+        Name of the estimator, for messages.
+
+    Returns
+    -------
+    Outcome
+        What rank 0 learned; all ranks learn the same.
+    """
+    fit = _Fit(active_client(), partitions(X, y, sample_weight, qid), Reading(encode, estimator))
+    whole, counts = fit.look(meta_facts(X, estimator))
+    learn = prepare(whole)
+    rules = fit.learn_rules(whole, counts, max_bins)
+    parts = fit.bin(whole, counts, rules)
+    return run_ranks(fit.client, parts, RankTask(_JoinAndLearn(whole, max_bins, learn), whole.n_rows), rules)
+
+
+def active_client() -> Client:
+    """Return the active Dask client."""
+    try:
+        return get_client()
+    except ValueError:
+        raise ClusterError(
+            "a Dask collection is fitted by the workers of a cluster, and no client is active; start one, "
+            "distributed.Client(...), or call compute() on the collection"
+        ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """The passes over the partitions, by ordinary tasks."""
+
+    client: Client
+    parts: list[Partition]
+    reading: Reading
+
+    def look(self, known: PartFacts | None) -> tuple[Whole, list[int]]:
+        """Look at all partitions; return what they have in common, and how many rows each has."""
+        look = dask.delayed(summarize, pure=False)
+        tasks = [
+            look(self.reading, part.number, (None if known else part.X, part.y, part.weights, part.qid))
+            for part in self.parts
+        ]
+        summaries: list[PartSummary] = self.client.gather(self.client.compute(tasks))
+        facts = [known] if known else [summary.facts for summary in summaries if summary.facts]
+        counts = [summary.n_rows for summary in summaries]
+        if not sum(counts):
+            raise TableError("no partition has a row of positive weight, which leaves nothing to fit on")
+        _check_queries(summaries)
+        found = [summary.classes for summary in summaries if summary.classes is not None]
+        classes = np.unique(np.concatenate(found)) if found else None
+        return Whole(merged_schema(facts), classes, sum(counts)), counts
+
+    def learn_rules(self, whole: Whole, counts: Sequence[int], max_bins: int) -> Future:
+        """Learn the bins from a sample of all rows, on one of the workers."""
+        picked = sample_of(whole.n_rows)
+        ends = np.cumsum(counts)
+        places = np.searchsorted(picked, [0, *ends])
+        draw, learn = dask.delayed(sample, pure=False), dask.delayed(learn_rules, pure=False)
+        samples = [
+            draw(self.reading, part.number, _rows(part), whole.schema, picked[begin:end] - (stop - n))
+            for part, begin, end, stop, n in zip(
+                self.parts, places[:-1], places[1:], ends, counts, strict=True
+            )
+            if end > begin
+        ]
+        return self.client.compute(learn(samples, whole.schema, max_bins))
+
+    def bin(self, whole: Whole, counts: Sequence[int], rules: Future) -> list[Future]:
+        """Bin all partitions that have rows; their bins stay where they are made."""
+        firsts = np.cumsum([0, *counts])[:-1].tolist()
+
+        def binned(part: Partition) -> Any:
+            cut = dask.delayed(bin_partition, pure=False)
+            return cut(self.reading, (part.number, firsts[part.number]), _rows(part), whole, rules)
+
+        kept = [part for part in self.parts if counts[part.number]]
+        if futures_of(kept[0].X):  # already in the memory of workers, where they stay
+            made: list[Future] = self.client.compute([binned(part) for part in kept])
+            return made
+        futures: list[Future] = []
+        for address, given in _spread(self.client, kept, counts).items():
+            # Others may step in if the worker is lost.
+            with dask.annotate(workers=[address], allow_other_workers=True):
+                tasks = [binned(part) for part in given]
+            futures += self.client.compute(tasks, workers=[address], allow_other_workers=True)
+        return futures
+
+
+def _rows(part: Partition) -> tuple[Any, Any, Any, Any]:
+    return part.X, part.y, part.weights, part.qid
+
+
+def _check_queries(summaries: Sequence[PartSummary]) -> None:
+    seen: dict[Any, int] = {}
+    for number, summary in enumerate(summaries):
+        for query in () if summary.queries is None else summary.queries.tolist():
+            if query in seen:
+                raise TableError(
+                    f"qid: query {query!r} has rows in partition {seen[query]} and in partition {number}; "
+                    "keep the documents of a query in one partition, as set_index by the query does"
+                )
+            seen[query] = number
+
+
+def _spread(client: Client, parts: Sequence[Partition], counts: Sequence[int]) -> dict[str, list[Partition]]:
+    """Give each worker, of those that `dask.annotate` names or of all, nearly as many rows."""
+    wanted = dask.get_annotations().get("workers")
+    addresses = sorted(wanted or client.scheduler_info(n_workers=-1)["workers"])
+    rows = dict.fromkeys(addresses, 0)
+    given: dict[str, list[Partition]] = {address: [] for address in addresses}
+    for part in sorted(parts, key=lambda part: -counts[part.number]):
+        least = min(addresses, key=lambda address: rows[address])
+        rows[least] += counts[part.number]
+        given[least].append(part)
+    return {address: mine for address, mine in given.items() if mine}
+
+
+@dataclass(frozen=True, slots=True)
+class _JoinAndLearn:
+    """The job of every rank."""
+
+    whole: Whole
+    max_bins: int
+    learn: Learn
+
+    def __call__(self, ordered: Sequence[BinnedPart], rules: BinRules) -> Any:
+        table = PartTable(self.whole.schema, [part.codes for part in ordered], rules, self.max_bins)
+        target = np.concatenate([part.target for part in ordered])
+        weights = np.concatenate(
+            [np.ones(len(part.target)) if part.weights is None else part.weights for part in ordered]
+        )
+        qid = None
+        if ordered[0].qid is not None:
+            queries = np.concatenate([part.qid for part in ordered if part.qid is not None])
+            qid = np.unique(queries, return_inverse=True)[1].astype(np.int64)
+        return self.learn(PartRows(self.whole, table, target, weights, qid))

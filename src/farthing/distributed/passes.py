@@ -1,0 +1,214 @@
+"""What happens to a partition before a fit: it is looked at, sampled and binned, each by an ordinary task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+from distributed import get_worker
+from numpy.typing import NDArray
+
+from farthing.errors import TableError
+from farthing.table import BinRules, PartFacts, Schema
+
+# From labels or numbers to codes with the classes, or to floats with None.
+EncodeTarget: TypeAlias = Callable[[Any], tuple[NDArray[Any], NDArray[Any] | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """What all partitions have in common.
+
+    Parameters
+    ----------
+    schema : Schema
+        The columns.
+    classes : ndarray or None
+        The labels, sorted; None for a regression.
+    n_rows : int
+        Rows of positive weight.
+    """
+
+    schema: Schema
+    classes: NDArray[Any] | None
+    n_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartSummary:
+    """What the first look at a partition finds.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows of positive weight.
+    facts : PartFacts or None
+        What it shows of the columns; None if that is known without it.
+    classes : ndarray or None
+        The classes of its rows; None for numbers, and if it has no rows.
+    queries : ndarray or None
+        The queries of its rows.
+    """
+
+    n_rows: int
+    facts: PartFacts | None
+    classes: NDArray[Any] | None
+    queries: NDArray[Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class BinnedPart:
+    """A partition as a fit keeps it: a byte per entry, and what belongs to the rows.
+
+    Parameters
+    ----------
+    number : int
+        Place of the partition in the collection.
+    codes : ndarray of uint8, shape (n_rows, n_features)
+        Bins.
+    target : ndarray, shape (n_rows,)
+        Codes of classes, or floats.
+    weights : ndarray of float64, shape (n_rows,), or None
+        None for 1 each.
+    qid : ndarray, shape (n_rows,), or None
+        Queries.
+    row_numbers : ndarray of int64, shape (n_rows,)
+        Place of each row among all rows of positive weight.
+    """
+
+    number: int
+    codes: NDArray[np.uint8]
+    target: NDArray[Any]
+    weights: NDArray[np.float64] | None
+    qid: NDArray[Any] | None
+    row_numbers: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How partitions are read.
+
+    Parameters
+    ----------
+    encode : callable
+        Encodes the target of a partition.
+    estimator : str
+        Name of the estimator, for messages.
+    """
+
+    encode: EncodeTarget
+    estimator: str
+
+    def values(self, X: Any, schema: Schema) -> NDArray[np.floating]:
+        """Return the rows of a partition, encoded."""
+        encoded = schema.encode(X, self.estimator, min_rows=0)
+        encoded.check()
+        return encoded.values
+
+    def target(self, y: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """Return the target of a partition, and its classes."""
+        if y is None:
+            raise ValueError(f"{self.estimator} requires y to be passed, but the target y is None")
+        return self.encode(y) if len(y) else (np.empty(0, dtype=np.int64), None)
+
+
+# X, y, weights and queries of a partition; all but the first may be None.
+RawRows: TypeAlias = tuple[Any, Any, Any, Any]
+
+
+def summarize(reading: Reading, number: int, rows: RawRows) -> PartSummary:
+    """Look at a partition; its X is None if only its length matters."""
+    X, y, weights, qid = rows
+    with naming(number):
+        target, classes = reading.target(y)
+        kept = _kept(weights, len(target))
+        if X is not None and len(X) != len(target):
+            raise TableError(f"X has {len(X)} rows, but y has {len(target)}")
+        queries = None if qid is None else _queries(qid, len(target))[kept]
+        return PartSummary(
+            int(kept.sum()),
+            None if X is None else PartFacts.of(X, reading.estimator),
+            classes if len(target) else None,
+            None if queries is None else np.unique(queries),
+        )
+
+
+def sample(
+    reading: Reading, number: int, rows: RawRows, schema: Schema, picked: NDArray[np.int64]
+) -> NDArray[np.floating]:
+    """Return some of the rows of positive weight, encoded; the bins are learned from them."""
+    X, _, weights, _ = rows
+    with naming(number):
+        values = reading.values(X, schema)
+        return np.ascontiguousarray(values[np.flatnonzero(_kept(weights, len(values)))[picked]])
+
+
+def learn_rules(samples: list[NDArray[np.floating]], schema: Schema, max_bins: int) -> BinRules:
+    """Learn the bins from the samples of all partitions."""
+    return BinRules.learn(np.concatenate(samples), schema, max_bins)
+
+
+def bin_partition(
+    reading: Reading, place: tuple[int, int], rows: RawRows, whole: Whole, rules: BinRules
+) -> BinnedPart:
+    """Bin a partition; ``place`` is its number, and that of its first row of positive weight."""
+    number, first = place
+    X, y, weights, qid = rows
+    with naming(number):
+        target, own = reading.target(y)
+        values = reading.values(X, whole.schema)
+        if len(values) != len(target):
+            raise TableError(f"X has {len(values)} rows, but y has {len(target)}")
+        kept = _kept(weights, len(target))
+        everything = bool(kept.all())
+        if whole.classes is not None and own is not None:
+            target = np.searchsorted(whole.classes, own)[target]
+        given = None if weights is None else np.asarray(weights, dtype=np.float64)
+        queries = None if qid is None else _queries(qid, len(target))
+        return BinnedPart(
+            number,
+            rules.codes(values if everything else values[kept]),
+            target if everything else target[kept],
+            given if given is None or everything else given[kept],
+            queries if queries is None or everything else queries[kept],
+            np.arange(first, first + int(kept.sum()), dtype=np.int64),
+        )
+
+
+@contextmanager
+def naming(number: int) -> Iterator[None]:
+    """Let errors name the partition and the worker."""
+    try:
+        yield
+    except (TableError, ValueError, TypeError) as error:
+        _raise_named(error, number)
+
+
+def _raise_named(error: Exception, number: int) -> NoReturn:
+    try:
+        place = f", read by worker {get_worker().address}"
+    except ValueError:  # outside a worker
+        place = ""
+    message = f"partition {number}{place}: {error}"
+    raise (TableError if isinstance(error, TableError) else ValueError)(message) from error
+
+
+def _kept(weights: Any, n_rows: int) -> NDArray[np.bool_]:
+    if weights is None:
+        return np.ones(n_rows, dtype=np.bool_)
+    given = np.asarray(weights, dtype=np.float64)
+    if given.shape != (n_rows,):
+        raise ValueError(f"sample_weight must have one weight per row, shape ({n_rows},); got {given.shape}")
+    if not (np.isfinite(given) & (given >= 0)).all():
+        raise ValueError("sample_weight must be finite, and zero or more, on every row")
+    return np.asarray(given > 0)
+
+
+def _queries(qid: Any, n_rows: int) -> NDArray[Any]:
+    queries = np.asarray(qid)
+    if queries.shape != (n_rows,):
+        raise ValueError(f"qid must have one query per row, shape ({n_rows},); got {queries.shape}")
+    return queries

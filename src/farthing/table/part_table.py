@@ -1,0 +1,88 @@
+"""The part of a table that one of several peers holds: bins, not values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.errors import TableError
+from farthing.table.bin_rules import BinRules
+from farthing.table.bins import Bins
+from farthing.table.encode import Encoded
+from farthing.table.prepared import PreparedTable
+from farthing.table.schema import Schema
+
+# Rows whose values are made at a time.
+_BLOCK_ROWS: Final = 65_536
+
+
+class PartTable(PreparedTable):
+    """A part of a table in bins, one byte per entry.
+
+    The values that it was binned from are gone. `blocks` makes others that fall into the same bins, which
+    trees grown on these bins cannot tell from them.
+
+    Parameters
+    ----------
+    schema : Schema
+        Names, types and categories of the columns, of the whole table.
+    parts : list of ndarray of uint8, shape (n_rows, n_features) each
+        Bins of the rows, one part below the other.
+    rules : BinRules
+        The bins of the whole table.
+    max_bins : int
+        The number of bins that the rules were learned with.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0], [2.0], [np.nan], [2.0]])
+    >>> schema = Schema.learn(X)
+    >>> rules = BinRules.learn(X, schema)
+    >>> table = PartTable(schema, [rules.codes(X[:2]), rules.codes(X[2:])], rules, 255)
+    >>> len(table), table.bins(255).codes()
+    (4, array([[0, 1, 2, 1]], dtype=uint8))
+    """
+
+    def __init__(
+        self, schema: Schema, parts: list[NDArray[np.uint8]], rules: BinRules, max_bins: int
+    ) -> None:
+        super().__init__(schema, Encoded.valid(np.empty((0, len(schema))), schema.columns))
+        self._bins[max_bins] = Bins.joined(parts, schema, list(rules.edges), list(rules.bins_of_codes))
+        object.__setattr__(self, "_rules", rules)
+        object.__setattr__(self, "_only", self._bins[max_bins])
+
+    @property
+    def values(self) -> NDArray[np.floating]:
+        """Raise TableError: a part has bins only."""
+        self._refuse("values")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        bins: Bins = self._only  # type: ignore[attr-defined]
+        return bins.n_rows, bins.n_features
+
+    def bins(self, max_bins: int, n_threads: int = 1) -> Bins:
+        """Return the binned part; only for the number of bins that it was made with."""
+        if max_bins not in self._bins:
+            self._refuse(f"bins for max_bins={max_bins}")
+        return super().bins(max_bins, n_threads)
+
+    def blocks(self) -> Iterator[NDArray[np.float64]]:
+        """Yield values of some rows at a time, in order, that fall into the bins of these rows."""
+        codes = self._only.codes()  # type: ignore[attr-defined]
+        for begin in range(0, len(self), _BLOCK_ROWS):
+            yield self._rules.values(codes[:, begin : begin + _BLOCK_ROWS].T)  # type: ignore[attr-defined]
+
+    def take(self, rows: NDArray[Any]) -> PreparedTable:  # noqa: ARG002
+        """Raise TableError: what is learned from some rows only needs bins of its own."""
+        self._refuse("a choice of rows")
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise TableError(
+            f"this fit needs {what} of a table whose rows stay in bins on their workers; call compute() on "
+            "the collection to fit in one process"
+        )

@@ -1,0 +1,25 @@
+"""One cluster of three worker processes for all tests of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from distributed import Client, LocalCluster
+
+
+@pytest.fixture(scope="session")
+def client() -> Iterator[Client]:
+    with (
+        LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def on_cluster(client: Client) -> Iterator[Client]:
+    """Let the cluster be the active one."""
+    client.wait_for_workers(3)
+    with client.as_current():
+        yield client

@@ -1,0 +1,132 @@
+"""Workers that are killed during a fit or a prediction, and clients that are."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from distributed import Client
+from tests.distributed.tables import assert_same_bits, cut_array, numbers
+
+from farthing.boosting import GreedyMiserRegressor
+from farthing.learning.losses import SQUARED, Loss
+
+CUTS = [100, 200, 300, 400, 500]
+N_PARTITIONS = len(CUTS) + 1
+
+
+def make_dying(base: type[Any], calls: Path, *, at: int, where: str) -> type[Any]:
+    """Return an estimator class of which one worker is killed at some call, counted over all workers.
+
+    A class of a function is pickled by value, so that workers need not import this file.
+    """
+    path, pid = str(calls), os.getpid()
+
+    def die_at_last() -> None:
+        if os.getpid() == pid:
+            return
+        with open(path, "ab", buffering=0) as file:
+            file.write(b".")
+            if file.tell() == at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    class Dying(base):  # type: ignore[misc]
+        def encode_target(self, y: Any) -> Any:
+            if where == "binning":
+                die_at_last()
+            return super().encode_target(y)
+
+        def _loss(self, rows: Any) -> Loss:
+            if where != "growth":
+                return super()._loss(rows)  # type: ignore[no-any-return]
+
+            def steps(target: Any, scores: Any) -> Any:
+                die_at_last()
+                return SQUARED.steps(target, scores)
+
+            return Loss(SQUARED.start, steps, SQUARED.values)
+
+        def raw_outputs(self, X: Any, **options: Any) -> Any:
+            if where == "prediction":
+                die_at_last()
+            return super().raw_outputs(X, **options)
+
+    Dying.__name__ = base.__name__
+    return Dying
+
+
+@pytest.mark.parametrize(
+    ("where", "at", "charge"), [("binning", N_PARTITIONS + 2, "model"), ("growth", 8, "row")]
+)
+def test_killed_during_fit(on_cluster: Client, tmp_path: Path, where: str, at: int, charge: str) -> None:
+    X, y, weights = numbers(600)
+    params: dict[str, Any] = {"n_estimators": 5, "max_depth": 2, "tradeoff": 0.001, "charge": charge}
+    params["budget"] = 3.0 if charge == "row" else None
+    alone = GreedyMiserRegressor(**params).fit(X, y, weights)
+    dying = make_dying(GreedyMiserRegressor, tmp_path / "calls", at=at, where=where)(**params)
+    dying.fit(*(cut_array(part, CUTS) for part in (X, y, weights)))
+    assert_same_bits(alone, dying)
+    assert (tmp_path / "calls").stat().st_size >= at
+    if where == "growth":
+        assert dying.cluster_report_.n_losses == 1
+        # Three ranks made two rounds and a bit, or three; the others only had to be made once more.
+        assert (tmp_path / "calls").stat().st_size < 2 * 3 * params["n_estimators"]
+
+
+def test_killed_during_prediction(on_cluster: Client, tmp_path: Path) -> None:
+    X, y, _ = numbers(600)
+    dying = make_dying(GreedyMiserRegressor, tmp_path / "calls", at=3, where="prediction")
+    model = dying(n_estimators=2, max_depth=2).fit(X, y)
+    lazy = model.predict(cut_array(X, CUTS))
+    np.testing.assert_array_equal(on_cluster.compute(lazy).result(), model.predict(X))
+    assert (tmp_path / "calls").stat().st_size > N_PARTITIONS
+
+
+CLIENT = """
+import sys
+import numpy as np, dask.array as da
+from distributed import Client
+from farthing.boosting import GreedyMiserRegressor
+
+with Client(sys.argv[1]):
+    X = da.from_array(np.random.default_rng(0).normal(size=(3000, 4)), chunks=(1000, 4))
+    GreedyMiserRegressor(n_estimators=100_000).fit(X, X[:, 0] * X[:, 1])
+"""
+
+
+def leftovers(client: Client) -> int:
+    """Return how many ranks and posts are on the workers."""
+
+    def count(dask_worker: Any) -> int:
+        ranks = [key for key in dask_worker.state.tasks if str(key).startswith("farthing-rank")]
+        running = [key for key in dask_worker.active_threads.values() if str(key).startswith("farthing-rank")]
+        return len(set(ranks) | set(running)) + len(dask_worker.state.actors)
+
+    return sum(client.run(count).values())
+
+
+def until(done: Any, seconds: float = 120) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if done():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_client_dies(on_cluster: Client) -> None:
+    address = on_cluster.scheduler.address
+    other = subprocess.Popen([sys.executable, "-c", CLIENT, address])
+    try:
+        assert until(lambda: leftovers(on_cluster) > 0)
+    finally:
+        other.kill()
+        other.wait()
+    assert until(lambda: leftovers(on_cluster) == 0)

@@ -1,0 +1,207 @@
+"""Fits on Dask collections have the bits of fits in one process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dask
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import Client
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from tests.distributed.tables import assert_same_bits, cut_array, cut_frame, frame, numbers
+
+from farthing.boosting import (
+    GradientBoostingRegressor,
+    GreedyMiserClassifier,
+    GreedyMiserRanker,
+    GreedyMiserRegressor,
+)
+from farthing.errors import ClusterError, TableError
+from farthing.forests import BudgetTreeClassifier
+from farthing.table import PartFacts, merged_schema
+
+CUTS = [200, 201, 700]
+MISER: dict[str, Any] = {"n_estimators": 2, "max_depth": 2, "tradeoff": 0.001, "relative": True}
+
+# Every ledger, leaf and way of several outputs.
+ESTIMATORS = {
+    "model ledger": (GreedyMiserRegressor(**MISER), "numbers"),
+    "model budget": (
+        GreedyMiserRegressor(**{**MISER, "tradeoff": 0.0}, budget=3.0, tree_cost=0.2),
+        "numbers",
+    ),
+    "row ledger": (GreedyMiserRegressor(**MISER, charge="row"), "numbers"),
+    "row budget": (GreedyMiserRegressor(**MISER, charge="row", budget=2.5), "numbers"),
+    "subsample": (GreedyMiserRegressor(**MISER, subsample=0.5, random_state=3), "numbers"),
+    "weights": (GreedyMiserRegressor(**MISER), "numbers"),
+    "gradient boosting": (GradientBoostingRegressor(n_estimators=3, max_leaf_nodes=6), "numbers"),
+    "two classes": (GreedyMiserClassifier(**MISER, class_weight="balanced"), "two"),
+    "three trees": (GreedyMiserClassifier(**{**MISER, "n_estimators": 2}, leaf="gradient"), "three"),
+    "one tree": (GreedyMiserClassifier(**MISER, multi_strategy="multi_output_tree"), "three"),
+    "one tree, rows pay": (
+        GreedyMiserClassifier(**MISER, multi_strategy="multi_output_tree", charge="row", budget=3.0),
+        "three",
+    ),
+    "tree": (BudgetTreeClassifier(max_depth=4), "three"),
+    "tree by penalty": (
+        BudgetTreeClassifier(
+            max_leaf_nodes=9, cost_rule="penalty", tradeoff=0.001, budget=3.0, impurity="gini"
+        ),
+        "two",
+    ),
+}
+
+
+# Weights take another path through the core than none.
+WEIGHTED = {"weights", "row budget", "two classes", "one tree", "tree by penalty"}
+
+
+def targets(y: np.ndarray, kind: str) -> np.ndarray:
+    if kind == "numbers":
+        return y
+    if kind == "two":
+        return np.where(y > 0.5, "yes", "no")
+    return np.digitize(y, [0.0, 2.0])
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_same_bits(on_cluster: Client, name: str) -> None:
+    estimator, kind = ESTIMATORS[name]
+    weighted = name in WEIGHTED
+    X, y, weights = numbers()
+    y = targets(y, kind)
+    alone = clone(estimator).fit(X, y, weights if weighted else None)
+    together = clone(estimator).fit(
+        cut_array(X, CUTS), cut_array(y, CUTS), cut_array(weights, CUTS) if weighted else None
+    )
+    assert_same_bits(alone, together)
+    assert together.cluster_report_.n_bytes > 0
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 3])
+def test_any_number_of_workers(on_cluster: Client, n_workers: int) -> None:
+    X, y, _ = numbers()
+    alone = GreedyMiserRegressor(**MISER, n_jobs=2).fit(X, y)
+    addresses = sorted(on_cluster.scheduler_info(n_workers=-1)["workers"])[:n_workers]
+    with dask.annotate(workers=addresses, allow_other_workers=False):
+        together = GreedyMiserRegressor(**MISER).fit(
+            cut_array(X, [300, 600, 900]), cut_array(y, [300, 600, 900])
+        )
+    assert together.cluster_report_.n_workers == n_workers
+    assert_same_bits(alone, together)
+
+
+@given(
+    cuts=st.lists(st.integers(0, 400), max_size=5).map(sorted),
+    charge=st.sampled_from(["model", "row"]),
+    is_frame=st.booleans(),
+)
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_partitions(on_cluster: Client, cuts: list[int], charge: str, is_frame: bool) -> None:
+    X, y, weights = numbers(400, seed=2)
+    estimator = GreedyMiserRegressor(n_estimators=2, max_depth=2, charge=charge, tradeoff=0.01, relative=True)
+    names = list("abcde")
+    if is_frame:
+        table, target, weight = pd.DataFrame(X, columns=names), pd.Series(y), pd.Series(weights)
+        alone = clone(estimator).fit(table, target, weight)
+        together = clone(estimator).fit(*(cut_frame(part, cuts) for part in (table, target, weight)))
+    else:
+        alone = clone(estimator).fit(X, y, weights)
+        together = clone(estimator).fit(*(cut_array(part, cuts) for part in (X, y, weights)))
+    assert_same_bits(alone, together)
+
+
+@pytest.mark.parametrize("charge", ["model", "row"])
+def test_frames_with_categories(on_cluster: Client, charge: str) -> None:
+    X, y = frame()
+    estimator = GreedyMiserRegressor(
+        **MISER, charge=charge, costs={"age": 1, "colour": 2, "size": 3, "dose": 4}
+    )
+    alone = clone(estimator).fit(X, y)
+    together = clone(estimator).fit(cut_frame(X, CUTS), cut_frame(pd.Series(y), CUTS))
+    assert_same_bits(alone, together)
+    assert together.schema_.columns[2].categories == ("S", "M", "L")
+    assert together.feature_names_in_.tolist() == list(X.columns)
+
+
+def test_bins_of_a_sample(on_cluster: Client) -> None:
+    """More rows than set the bins, and a column of many distinct values."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(70_000, 2))
+    y = X[:, 0] + rng.normal(size=len(X))
+    estimator = GradientBoostingRegressor(n_estimators=1, max_leaf_nodes=8)
+    assert_same_bits(
+        clone(estimator).fit(X, y), clone(estimator).fit(cut_array(X, [1, 66_000]), cut_array(y, [1, 66_000]))
+    )
+
+
+def test_rankings(on_cluster: Client) -> None:
+    X, y, _ = numbers(600, seed=4)
+    grades = np.clip(np.round(y), 0, 3)
+    qid = np.arange(600) // 20
+    estimator = GreedyMiserRanker(n_estimators=2, max_depth=2, tradeoff=0.001, relative=True)
+    alone = clone(estimator).fit(X, grades, qid)
+    together = clone(estimator).fit(*(cut_array(part, [200, 440]) for part in (X, grades, qid)))
+    assert_same_bits(alone, together)
+
+
+def test_query_in_two_partitions(on_cluster: Client) -> None:
+    X, y, _ = numbers(40)
+    qid = np.repeat([1, 2], 20)
+    with pytest.raises(TableError, match="query 1 has rows in partition 0 and in partition 1"):
+        GreedyMiserRanker(n_estimators=1).fit(*(cut_array(part, [10]) for part in (X, np.abs(y), qid)))
+
+
+def test_no_client() -> None:
+    X, y, _ = numbers(10)
+    with pytest.raises(ClusterError, match="no client is active"):
+        GreedyMiserRegressor().fit(cut_array(X, [5]), cut_array(y, [5]))
+
+
+def test_unsupported_method() -> None:
+    from farthing.boosting import AdaBoostClassifier  # noqa: PLC0415
+
+    X, y, _ = numbers(10)
+    with pytest.raises(TableError, match="AdaBoostClassifier does not learn from Dask collections"):
+        AdaBoostClassifier().fit(cut_array(X, []), cut_array(y, []))
+
+
+@pytest.mark.parametrize("parameter", [{"validation_fraction": 0.2}])
+def test_unsupported_parameter(parameter: dict[str, Any]) -> None:
+    X, y, _ = numbers(10)
+    with pytest.raises(TableError, match="validation_fraction of GreedyMiserRegressor needs all rows"):
+        GreedyMiserRegressor(**parameter).fit(cut_array(X, []), cut_array(y, []))
+
+
+def test_errors_name_partition_and_worker(on_cluster: Client) -> None:
+    X, y, _ = numbers(30)
+    y[25] = np.nan
+    with pytest.raises(ValueError, match=r"partition 2, read by worker tcp://.*NaN"):
+        GreedyMiserRegressor(n_estimators=1).fit(cut_array(X, [10, 20]), cut_array(y, [10, 20]))
+
+
+def test_columns_of_two_kinds() -> None:
+    pieces = [pd.DataFrame({"a": [value, None]}, dtype=object) for value in (1.0, "x", None)]
+    facts = [PartFacts.of(piece) for piece in pieces]
+    with pytest.raises(TableError, match="column 'a': got numbers in partition 0 and strings in partition 1"):
+        merged_schema(facts)
+    # A part of missing values goes with either.
+    assert merged_schema(facts[1:]).columns[0].categories == ("x",)
+    assert not merged_schema(facts[::2]).columns[0].is_categorical
+
+
+def test_other_partitions(on_cluster: Client) -> None:
+    X, _ = frame(30)
+    with pytest.raises(TableError, match="y has 3 partitions, but X has 2"):
+        GreedyMiserRegressor().fit(cut_frame(X, [10]), cut_frame(pd.Series(np.zeros(30)), [10, 20]))
+
+
+def test_nothing_is_computed_silently() -> None:
+    X, y, _ = numbers(10)
+    model = GreedyMiserRegressor(n_estimators=1).fit(X, y)
+    with pytest.raises(TypeError, match="got a Dask collection"):
+        model.fitted_.schema.encode(cut_array(X, []))

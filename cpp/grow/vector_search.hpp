@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/bits.hpp"
 #include "common/views.hpp"
 #include "grow/split.hpp"
 #include "grow/vector_score.hpp"
@@ -107,7 +108,7 @@ private:
     void add_rows(index_t bin, std::vector<BlockSums>& sums) const {
         const auto n_blocks = static_cast<index_t>(sums.size());
         for (index_t at = first_[bin]; at < first_[bin + 1]; ++at) {
-            if (at + kAhead < n_) __builtin_prefetch(target_.blocks(sorted_[at + kAhead]));
+            if (at + kAhead < n_) prefetch(target_.blocks(sorted_[at + kAhead]));
             const RowBlock* row = target_.blocks(sorted_[at]);
             for (index_t b = 0; b < n_blocks; ++b) sums[b] += row[b];
         }

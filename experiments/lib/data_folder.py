@@ -9,7 +9,7 @@ def data_folder() -> Path:
     folder = os.environ.get("FARTHING_DATA")
     if not folder:
         raise OSError(
-            "this needs tables that are not bundled: set the environment variable FARTHING_DATA to the folder "
-            "that has them; farthing.datasets.load_table describes its files"
+            "this needs tables that are not bundled: set the environment variable FARTHING_DATA to the "
+            "folder that has them; farthing.datasets.load_table describes its files"
         )
     return Path(folder)

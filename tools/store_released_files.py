@@ -48,8 +48,7 @@ def rows_of(model: Any, problem: Any) -> list[dict[str, Any]]:
             {
                 "answers": {name: plain(value) for name, value in answers.items()},
                 "prediction": plain(decision.prediction),
-                "probabilities": decision.probabilities
-                and [plain(p) for p in decision.probabilities.values()],
+                "probabilities": None if shares is None else [plain(share) for share in shares.values()],
                 "spent": decision.spent,
                 "acquired": list(decision.acquired),
             }

@@ -31,10 +31,10 @@ coverage: $(VENV)/.built data-note
 
 # The site, in build/site/html. Warnings are errors, and every example is run.
 docs: $(VENV)/.docs
-	$(BIN)/python -m sphinx -W --keep-going -b html docs/site build/site/html
+	$(BIN)/python -m sphinx -W --keep-going -b html docs build/site/html
 
 linkcheck: $(VENV)/.docs
-	$(BIN)/python -m sphinx -b linkcheck -D plot_gallery=False docs/site build/site/links
+	$(BIN)/python -m sphinx -b linkcheck -D plot_gallery=False docs build/site/links
 
 # The wheel of this machine and Python, in dist; releases are built by .github/workflows/wheels.yml.
 wheel: $(VENV)/.built

@@ -10,7 +10,7 @@ from farthing.forests import BudgetForestClassifier, from_model
 
 
 def naive(model, X):
-    """Sum up, over rows and trees, how much the mean of the leaves below changes at each split on the path."""
+    """Sum up over all splits how much the mean of the leaves below changes."""
     forest, shares = model.forest_, np.zeros(X.shape[1])
     scores = model.fitted_.node_scores()
     for tree in range(forest.n_trees):

@@ -10,7 +10,7 @@ from site_pages import write_pages
 
 project = "Farthing"
 author = "The Farthing developers"
-copyright = author  # noqa: A001 - Sphinx wants this name
+copyright = author
 version = release = installed("farthing")
 
 extensions = [

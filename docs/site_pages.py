@@ -1,4 +1,4 @@
-"""Pages of the site that are made from the code: one for each method, the reference, and files of the root folder.
+"""Pages of the site that are made: one for each method, the reference, and files of the root folder.
 
 They are written into docs/generated, which is not committed.
 """
@@ -13,7 +13,11 @@ from farthing.base import get, registered
 
 REPOSITORY = "https://github.com/farthing-ml/farthing/blob/main/"
 #: Files of the root folder, and the pages that they become.
-ROOT_FILES = {"ARCHITECTURE.md": "architecture", "CONTRIBUTING.md": "contributing", "CHANGELOG.md": "changelog"}
+ROOT_FILES = {
+    "ARCHITECTURE.md": "architecture",
+    "CONTRIBUTING.md": "contributing",
+    "CHANGELOG.md": "changelog",
+}
 #: What the reference covers, in the order of the data.
 PACKAGES = (
     *("costs", "table", "datasets", "walks", "trees", "store", "base", "metrics"),
@@ -25,7 +29,7 @@ ALIASES = {"BudgetKind", "CostsLike", "CostRule", "Impurity", "LedgerKind", "Max
 
 
 def write_pages(docs: Path) -> None:
-    """Write all pages; those that have not changed are left alone, so that Sphinx does not read them again."""
+    """Write all pages but those that have not changed, so that Sphinx does not read them again."""
     folder = docs / "generated"
     folder.mkdir(exist_ok=True)
     for file, page in ROOT_FILES.items():
@@ -72,7 +76,16 @@ def _check_complete(on_pages: set[str]) -> None:
 
 def _home(name: str) -> str:
     """Return the public path of a method or function."""
-    for package in ("boosting", "forests", "adaptive", "cascades", "neighbors", "multiclass", "pipelines", "frontier"):
+    for package in (
+        "boosting",
+        "forests",
+        "adaptive",
+        "cascades",
+        "neighbors",
+        "multiclass",
+        "pipelines",
+        "frontier",
+    ):
         if name in importlib.import_module(f"farthing.{package}").__all__:
             return f"farthing.{package}.{name}"
     raise LookupError(name)
@@ -106,7 +119,9 @@ def _method_index(notes: dict[str, Any]) -> str:
     text = _title("Methods")
     text += "One page for each method: its equation, its paper, when to use it, and an example. "
     text += ":doc:`/guide` has a table of which to take.\n\n"
-    text += ".. list-table::\n   :header-rows: 1\n   :widths: 30 70\n\n   * - method\n     - in one sentence\n"
+    text += (
+        ".. list-table::\n   :header-rows: 1\n   :widths: 30 70\n\n   * - method\n     - in one sentence\n"
+    )
     for name, note in notes.items():
         text += f"   * - :doc:`{note['title']} <method_{name}>`\n     - {note['short'].strip()}\n"
     text += "\n.. toctree::\n   :hidden:\n\n" + "".join(f"   method_{name}\n" for name in notes)
@@ -118,9 +133,12 @@ def _package_page(package: str, on_pages: set[str]) -> str:
     text = _title(f"farthing.{package}")
     elsewhere = [name for name in getattr(module, "__all__", []) if name in on_pages]
     left_out = ", ".join(sorted({*elsewhere, *ALIASES}))
-    text += f".. automodule:: farthing.{package}\n   :members:\n   :imported-members:\n   :exclude-members: {left_out}\n\n"
+    text += f".. automodule:: farthing.{package}\n   :members:\n   :imported-members:\n"
+    text += f"   :exclude-members: {left_out}\n\n"
     if package == "errors":
         text = text.replace("   :imported-members:\n", "")
     if elsewhere:
-        text += "On their own pages: " + ", ".join(f"`farthing.{package}.{name}`" for name in elsewhere) + ".\n"
+        text += (
+            "On their own pages: " + ", ".join(f"`farthing.{package}.{name}`" for name in elsewhere) + ".\n"
+        )
     return text

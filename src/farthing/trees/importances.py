@@ -49,5 +49,7 @@ def explained_shares(forest: Forest, scores: Floats) -> Floats:
     explained = np.zeros(len(inner))
     for child in (left[inner], right[inner]):
         explained += weight[child] * np.square(mean[child] - mean[inner]).sum(axis=1)
-    shares = np.bincount(forest.feature[inner], weights=explained, minlength=forest.n_features)
+    shares: Floats = np.bincount(
+        forest.feature[inner], weights=explained, minlength=forest.n_features
+    ).astype(np.float64)
     return shares / shares.sum() if shares.sum() > 0 else shares

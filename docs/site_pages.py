@@ -132,7 +132,9 @@ def _package_page(package: str, on_pages: set[str]) -> str:
     module = importlib.import_module(f"farthing.{package}")
     text = _title(f"farthing.{package}")
     elsewhere = [name for name in getattr(module, "__all__", []) if name in on_pages]
-    left_out = ", ".join(sorted({*elsewhere, *ALIASES}))
+    # What farthing.base defines is on its page.
+    of_base = {"ErrorCosts", "Failure", "Frontier", "Point"} if package == "frontier" else set()
+    left_out = ", ".join(sorted({*elsewhere, *ALIASES, *of_base}))
     text += f".. automodule:: farthing.{package}\n   :members:\n   :imported-members:\n"
     text += f"   :exclude-members: {left_out}\n\n"
     if package == "errors":

@@ -2,19 +2,17 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Tables too large to bundle; see farthing.datasets.load_table.
-export FARTHING_DATA ?= $(abspath ../shared/data)
 
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard cpp/*/*.hpp cpp/bindings/*.cpp)
 
-.PHONY: demo test lint bench docs sanitize fuzz stubs page clean
+.PHONY: demo test lint bench coverage docs linkcheck wheel sanitize fuzz stubs page clean
 
 demo: $(VENV)/.built
 	$(BIN)/farthing demo
 
 # One worker a core: threads within them would only stand in each other's way. Bytecode is kept, whatever the
 # environment says: workers, and the dozens of processes that tests start, would each compile everything again.
-test: $(VENV)/.built
+test: $(VENV)/.built data-note
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.built
@@ -26,9 +24,21 @@ lint: $(VENV)/.built
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
-docs: $(VENV)/.built
-	@# The names of farthing load lazily; pdoc documents those that are loaded.
-	$(BIN)/python -c "from farthing import *; from pdoc.__main__ import cli; cli()" --docformat numpy --output-directory build/docs farthing $(addprefix farthing.,adaptive base boosting cascades checks costs datasets forests frontier labels neighbors report service walks)
+# Lines and branches of src that the tests run; the page is build/coverage/index.html.
+coverage: $(VENV)/.built data-note
+	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n auto --dist worksteal \
+	  --cov --cov-report=term --cov-report=html:build/coverage
+
+# The site, in build/site/html. Warnings are errors, and every example is run.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -b html docs build/site/html
+
+linkcheck: $(VENV)/.docs
+	$(BIN)/python -m sphinx -b linkcheck -D plot_gallery=False docs build/site/links
+
+# The wheel of this machine and Python, in dist; releases are built by .github/workflows/wheels.yml.
+wheel: $(VENV)/.built
+	$(BIN)/python -m pip wheel --no-deps --no-build-isolation --wheel-dir dist .
 
 sanitize:
 	@$(MAKE) --no-print-directory check-compiler
@@ -52,7 +62,10 @@ page:
 clean:
 	rm -rf $(VENV) build
 
-.PHONY: check-compiler check-python
+.PHONY: check-compiler check-python data-note
+data-note:
+	@test -n "$$FARTHING_DATA" || echo "note: FARTHING_DATA names no folder of larger tables, so tests that need them are skipped; see CONTRIBUTING.md"
+
 check-python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "Farthing needs Python 3.11 or later; '$(PYTHON)' is not. Install it, or name one: make PYTHON=python3.12 test"; exit 1; }
@@ -64,7 +77,7 @@ check-compiler:
 	  echo "Farthing's core is C++17 and no C++ compiler was found. Install one and run make again:"; \
 	  echo "  Debian, Ubuntu:  apt install g++"; \
 	  echo "  Fedora:          dnf install gcc-c++"; \
-	  echo "  macOS:           xcode-select --install && brew install libomp"; \
+	  echo "  macOS:           xcode-select --install"; \
 	  echo "or point CXX at one you have."; exit 1; }
 
 $(VENV)/.tools: pyproject.toml
@@ -81,4 +94,8 @@ $(VENV)/.built: $(VENV)/.tools $(SOURCES)
 
 $(VENV)/.bench: $(VENV)/.built
 	$(BIN)/python -m pip install --quiet --no-build-isolation -e ".[dev,bench]"
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.built
+	$(BIN)/python -m pip install --quiet --no-build-isolation -e ".[dev,docs]"
 	@touch $@

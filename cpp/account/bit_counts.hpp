@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/bits.hpp"
 #include "common/views.hpp"
 
 namespace farthing {
@@ -27,7 +28,7 @@ inline void count_bits(const std::uint64_t* flags, index_t stride, index_t n_wor
             std::uint64_t* plane = planes.data() + w * kPlanes;
             for (int p = 0; p < n_planes; ++p) {
                 for (std::uint64_t left = plane[p]; left != 0; left &= left - 1) {
-                    counts[w * 64 + __builtin_ctzll(left)] += std::int64_t{1} << p;
+                    counts[w * 64 + count_trailing_zeros(left)] += std::int64_t{1} << p;
                 }
                 plane[p] = 0;
             }

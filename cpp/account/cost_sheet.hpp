@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "common/bits.hpp"
 #include "common/bitset.hpp"
 #include "common/views.hpp"
 
@@ -38,7 +39,7 @@ public:
     void assign(const CostSheet& sheet, const std::uint64_t* words) {
         clear();
         for (index_t w = 0; w < Bitset::n_words(sheet.n_features()); ++w) {
-            for (std::uint64_t left = words[w]; left != 0; left &= left - 1) add(sheet, w * 64 + __builtin_ctzll(left));
+            for (std::uint64_t left = words[w]; left != 0; left &= left - 1) add(sheet, w * 64 + count_trailing_zeros(left));
         }
     }
     const std::uint64_t* feature_words() const { return features_.words(); }
@@ -72,7 +73,7 @@ inline double total(const CostSheet& sheet, const OwnedFeatures& owned) {
     const std::uint64_t* words = owned.feature_words();
     for (index_t w = 0; w < Bitset::n_words(sheet.n_features()); ++w) {
         for (std::uint64_t left = words[w]; left != 0; left &= left - 1) {
-            sum += sheet.own[w * 64 + __builtin_ctzll(left)];
+            sum += sheet.own[w * 64 + count_trailing_zeros(left)];
         }
     }
     for (index_t group = 0; group < sheet.shared.size; ++group) {

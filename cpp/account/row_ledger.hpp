@@ -21,6 +21,7 @@
 
 #include "account/bit_counts.hpp"
 #include "account/cost_sheet.hpp"
+#include "common/bits.hpp"
 #include "common/bitset.hpp"
 #include "common/fixed_point.hpp"
 #include "common/peers.hpp"
@@ -166,7 +167,7 @@ private:
         std::uint64_t* paid = this->row(row);
         for (index_t w = 0; owned.size > 0 && w < n_words_; ++w) {
             for (std::uint64_t left = owned[row * n_words_ + w]; left != 0; left &= left - 1) {
-                const index_t j = w * 64 + __builtin_ctzll(left);
+                const index_t j = w * 64 + count_trailing_zeros(left);
                 if (has_budget_) {
                     spent_[row] += price(row, j);
                     set(paid + (1 + has_groups_) * n_words_, j);
@@ -204,7 +205,7 @@ private:
                 open &= (std::uint64_t{1} << (sheet_.n_features() & 63)) - 1;
             }
             for (; open != 0; open &= open - 1) {
-                const index_t j = w * 64 + __builtin_ctzll(open);
+                const index_t j = w * 64 + count_trailing_zeros(open);
                 const double due = spent_[row] + price(row, j);
                 if (due <= low || (due <= high && affords_exactly(row, j))) continue;
                 set(paid, j);
@@ -222,7 +223,7 @@ private:
         const std::uint64_t* owned_words = owned(row);
         for (index_t w = 0; w < n_words_; ++w) {
             for (std::uint64_t left = owned_words[w]; left != 0; left &= left - 1) {
-                more.add(sheet_, w * 64 + __builtin_ctzll(left));
+                more.add(sheet_, w * 64 + count_trailing_zeros(left));
             }
         }
         return affords(sheet_, more, feature, budget_);
@@ -238,7 +239,7 @@ private:
             const std::int64_t weight = weights_.values[rows[i]];
             for (index_t w = 0; w < counted; ++w) {
                 for (std::uint64_t left = sets[w]; left != 0; left &= left - 1) {
-                    out[w * 64 + __builtin_ctzll(left)] += weight;
+                    out[w * 64 + count_trailing_zeros(left)] += weight;
                 }
             }
         }

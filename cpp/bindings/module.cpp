@@ -1,6 +1,12 @@
 // The Python module. This is the only folder of the core that knows Python: each file checks shapes and types,
 // releases the GIL and calls the core.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <string>
+
+#include "common/bits.hpp"
+#include "common/threads.hpp"
 
 #include "common/interrupt.hpp"
 
@@ -34,6 +40,29 @@ void check_signals() {
     if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
 }
 
+// How the module was built, for reports of bugs: the compiler, and what it was told.
+inline std::string build_info() {
+#if defined(__clang__)
+    std::string text = "Clang " + std::to_string(__clang_major__) + "." + std::to_string(__clang_minor__);
+#elif defined(__GNUC__)
+    std::string text = "GCC " + std::to_string(__GNUC__) + "." + std::to_string(__GNUC_MINOR__);
+#elif defined(_MSC_VER)
+    std::string text = "MSVC " + std::to_string(_MSC_VER);
+#else
+    std::string text = "an unknown compiler";
+#endif
+#if defined(Py_LIMITED_API)
+    text += ", stable ABI";
+#endif
+#if !FARTHING_GNU
+    text += ", without vector types";
+#endif
+#if !defined(NDEBUG)
+    text += ", with assertions";
+#endif
+    return text;
+}
+
 }  // namespace farthing
 
 NB_MODULE(_core, m) {
@@ -43,6 +72,8 @@ NB_MODULE(_core, m) {
     nanobind::set_leak_warnings(false);
     farthing::importing_thread = PyThread_get_thread_ident();
     farthing::interrupt_hook().store(farthing::check_signals);
+    m.def("build_info", &farthing::build_info, "The compiler, and how it was called.");
+    m.def("n_cores", &farthing::n_cores, "The number of cores, which is that of threads when all are asked for.");
     farthing::bind_predict(m);  // first: others take its classes as arguments
     farthing::bind_account(m);
     farthing::bind_boost(m);

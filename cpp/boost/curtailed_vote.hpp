@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "account/cost_sheet.hpp"
+#include "common/bits.hpp"
 #include "common/bitset.hpp"
 #include "common/threads.hpp"
 #include "common/views.hpp"
@@ -90,7 +91,7 @@ public:
     index_t next_place() const {
         for (std::size_t w = 0; w < state_.pending.size(); ++w) {
             const std::uint64_t word = state_.pending[w];
-            if (word) return static_cast<index_t>(w) * 64 + __builtin_ctzll(word);
+            if (word) return static_cast<index_t>(w) * 64 + count_trailing_zeros(word);
         }
         return -1;
     }

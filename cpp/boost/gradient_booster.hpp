@@ -180,7 +180,7 @@ private:
                                   problem_->l2, has_hessians ? learned_->min_hessian : 0.0, options.n_threads);
         Tree tree = grow_on(target, rules, options, owned, space, [&](Tree& grown) {
             fill_node_vectors(gradients, hessians, learned_->rows, space.leaf_of_row, problem_->l2,
-                              problem_->learning_rate, options.n_threads, grown);
+                              problem_->learning_rate, options.n_threads, nullptr, grown);
         });
         for (index_t k = 0; k < n_outputs; ++k) {
             const double* values = tree.value.data() + k;

@@ -7,6 +7,7 @@
 
 #include "common/counter_rng.hpp"
 #include "common/views.hpp"
+#include "common/wide_integer.hpp"
 
 namespace farthing {
 
@@ -28,9 +29,7 @@ struct DiscreteDistribution {
     // Inverse transform sampling: 64 random bits times the total weight, divided by 2^64. Integers only, so nothing
     // rounds.
     index_t draw(std::uint64_t key, std::uint64_t counter) const {
-        __extension__ using Wide = unsigned __int128;
-        const std::uint64_t all = cumulative[cumulative.size - 1];
-        const auto place = static_cast<std::uint64_t>((static_cast<Wide>(random_bits(key, counter)) * all) >> 64);
+        const std::uint64_t place = multiply_high(random_bits(key, counter), cumulative[cumulative.size - 1]);
         return std::upper_bound(cumulative.begin(), cumulative.end(), place) - cumulative.begin();
     }
 };

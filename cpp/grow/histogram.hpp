@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/bits.hpp"
 #include "common/views.hpp"
 #include "grow/split.hpp"
 #include "table/bin_codes.hpp"
@@ -63,7 +64,7 @@ inline void add_word(const Target& target, index_t width, const CodeWord& words,
     };
     index_t i = 0;
     for (; i + kAhead < n; ++i) {
-        __builtin_prefetch(words.data + rows[i + kAhead] * kColumnsPerWord);
+        prefetch(words.data + rows[i + kAhead] * kColumnsPerWord);
         add(i);
     }
     for (; i < n; ++i) add(i);
@@ -181,7 +182,7 @@ BinSet bins_present(const Target& target, const std::int64_t* cells, index_t n_b
 
 inline bool is_single_bin(const BinSet& present) {
     int count = 0;
-    for (const std::uint64_t word : present) count += __builtin_popcountll(word);
+    for (const std::uint64_t word : present) count += count_ones(word);
     return count <= 1;
 }
 
@@ -194,7 +195,7 @@ void fill_present_bins(const Target& target, const BinSet& present, const std::u
     std::fill(cells + n_bins * width, cells + (n_bins + 1) * width, 0);
     for (index_t word = 0; word < static_cast<index_t>(present.size()); ++word) {
         for (std::uint64_t bits = present[word]; bits != 0; bits &= bits - 1) {
-            std::int64_t* cell = cells + (word * 64 + __builtin_ctzll(bits)) * width;
+            std::int64_t* cell = cells + (word * 64 + count_trailing_zeros(bits)) * width;
             std::fill(cell, cell + width, 0);
         }
     }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "common/bits.hpp"
 #include "common/views.hpp"
 #include "grow/split.hpp"
 
@@ -78,7 +79,7 @@ public:
         Side left = begin(cells, n_bins);
         for (index_t word = 0; word < static_cast<index_t>(present.size()); ++word) {
             for (std::uint64_t bits = present[word]; bits != 0; bits &= bits - 1) {
-                const index_t bin = word * 64 + __builtin_ctzll(bits);
+                const index_t bin = word * 64 + count_trailing_zeros(bits);
                 if (bin == n_bins) return best;
                 if (n_ - add(left, cells + bin * width) < min_rows_) return best;
                 if (has_bin(cuts, bin)) try_missing_both_ways(best, bin, left);

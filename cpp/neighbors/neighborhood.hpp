@@ -144,14 +144,16 @@ private:
         const SimdPair missing_distance = broadcast(reference_.missing_distance[feature]);
         const double* values = reference_.values.data + feature * reference_.n_rows;
         if (reference_.categorical[feature]) {
-            narrow(values,
-                   [=](SimdPair y) { return y == y ? (y == here ? broadcast(0.0) : scale) : missing_distance; });
+            narrow(values, [=](SimdPair y) {
+                return select(y == y, select(y == here, broadcast(0.0), scale), missing_distance);
+            });
         } else if (reference_.all_finite[static_cast<std::size_t>(feature)]) {
             narrow(values, [=](SimdPair y) { return (y - here) * (y - here) * scale; });
         } else {
             narrow(values, [=](SimdPair y) {
                 const SimdPair squared = (y - here) * (y - here) * scale;
-                return squared == squared ? squared : missing_distance;  // NaN where the training row has no value
+                // NaN where the training row has no value.
+                return select(squared == squared, squared, missing_distance);
             });
         }
     }
@@ -189,7 +191,7 @@ private:
             for (index_t i = row; i < row + kBlock; i += 2) {
                 const SimdPair far = load(distances + i) + squared_difference(load(values + i));
                 store(distances + i, far);
-                least = far < least ? far : least;
+                least = select(far < least, far, least);
             }
             blocks[n_blocks] = row;
             n_blocks += std::min(least[0], least[1]) <= bound;

@@ -74,7 +74,8 @@ struct ReferenceRows {
             const double* own = margins.data + subset[i] * n_features + feature;
             const SimdPair weight = broadcast(weights[static_cast<std::size_t>(subset[i])]);
             for (int pair = 0; pair < n_pairs; ++pair) {
-                sums[pair] += load(own + 2 * pair) + broadcast(so_far[i]) > 0.0 ? weight : broadcast(0.0);
+                const SimdPair margin = load(own + 2 * pair) + broadcast(so_far[i]);
+                sums[pair] += select(margin > broadcast(0.0), weight, broadcast(0.0));
             }
         }
         for (int pair = 0; pair < n_pairs; ++pair) store(correct + feature + 2 * pair, sums[pair]);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/bits.hpp"
 #include "common/views.hpp"
 #include "predict/compiled_forest.hpp"
 #include "predict/threshold_ranks.hpp"
@@ -135,7 +136,7 @@ public:
             std::uint8_t* out = slots + test.out * kRows;
             const std::uint8_t shift = test.shift;
             const std::uint8_t bound = test.bound;
-            #pragma omp simd
+            FARTHING_SIMD_LOOP
             for (index_t r = 0; r < kRows; ++r) {
                 const std::uint8_t a = left[r];
                 const std::uint8_t b = right[r];
@@ -143,7 +144,7 @@ public:
             }
             if (!test.stays || !missing_[static_cast<std::size_t>(test.rank_row)]) return;
             const std::uint8_t stop = test.stop;
-            #pragma omp simd
+            FARTHING_SIMD_LOOP
             for (index_t r = 0; r < kRows; ++r) out[r] = ranks[r] == ThresholdRanks::kMissing ? stop : out[r];
         }
     };

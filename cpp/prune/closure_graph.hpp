@@ -12,10 +12,9 @@
 #include <vector>
 
 #include "common/views.hpp"
+#include "common/wide_integer.hpp"
 
 namespace farthing {
-
-using int128_t = __int128;
 
 struct ClosureGraph {
     std::vector<std::int64_t> gain;  // (n,)

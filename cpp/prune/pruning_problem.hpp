@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/views.hpp"
+#include "common/wide_integer.hpp"
 #include "predict/forest_view.hpp"
 #include "prune/ancestry.hpp"
 #include "prune/closure_graph.hpp"
@@ -31,7 +32,7 @@ namespace detail {
 
 inline std::int64_t checked_multiply(std::int64_t a, std::int64_t b) {
     std::int64_t product = 0;
-    if (__builtin_mul_overflow(a, b, &product))
+    if (!fits(int128_t(a) * b, product))
         throw std::overflow_error("a cost on the grid exceeds 64 bits; use a coarser grid");
     return product;
 }
@@ -97,7 +98,7 @@ private:
         if (up >= 0 && !buys(h) && cost == 0 && gain >= 0) {
             problem_.element[h] = up;
             std::int64_t& merged = problem_.graph.gain[up];
-            if (__builtin_add_overflow(merged, gain, &merged))
+            if (!fits(int128_t(merged) + gain, merged))
                 throw std::overflow_error("a gain on the grid exceeds 64 bits; use a coarser grid");
             return;
         }

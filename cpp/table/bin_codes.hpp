@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
+#include "common/bits.hpp"
 #include "common/views.hpp"
 
 namespace farthing {
@@ -31,12 +31,7 @@ struct CodeColumn {
 struct CodeWord {
     const std::uint8_t* data = nullptr;
 
-    std::uint64_t operator[](index_t row) const {
-        std::uint64_t word;
-        std::memcpy(&word, data + row * kColumnsPerWord, kColumnsPerWord);
-        if constexpr (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) word = __builtin_bswap64(word);
-        return word;
-    }
+    std::uint64_t operator[](index_t row) const { return load_word(data + row * kColumnsPerWord); }
 };
 
 class BinCodes {

@@ -27,9 +27,13 @@ inline std::vector<index_t> sample_rows(index_t n_rows, index_t n_sample) {
         std::iota(rows.begin(), rows.end(), index_t{0});
         return rows;
     }
+    // i * n_rows / n_sample, rounded down; the product itself could overflow.
+    const auto begin = [&](index_t i) {
+        return i * (n_rows / n_sample) + i * (n_rows % n_sample) / n_sample;
+    };
     for (index_t i = 0; i < n_sample; ++i) {
-        const auto low = static_cast<index_t>(static_cast<__int128>(i) * n_rows / n_sample);
-        const auto high = static_cast<index_t>(static_cast<__int128>(i + 1) * n_rows / n_sample);
+        const index_t low = begin(i);
+        const index_t high = begin(i + 1);
         rows[i] = low + static_cast<index_t>(random_bits(0, static_cast<std::uint64_t>(i)) %
                                              static_cast<std::uint64_t>(high - low));
     }

@@ -12,11 +12,14 @@
 #include "tests/boost/test_softmax.hpp"
 #include "tests/boost/test_vote_sampler.hpp"
 #include "tests/cascade/test_exit_thresholds.hpp"
+#include "tests/common/test_bits.hpp"
 #include "tests/common/test_fixed_point.hpp"
 #include "tests/common/test_keyed_sampling.hpp"
 #include "tests/common/test_radix_sort.hpp"
 #include "tests/common/test_selection.hpp"
+#include "tests/common/test_simd_pair.hpp"
 #include "tests/common/test_thread_pool.hpp"
+#include "tests/common/test_wide_integer.hpp"
 #include "tests/grow/test_grower.hpp"
 #include "tests/grow/test_histogram.hpp"
 #include "tests/grow/test_ledger_growth.hpp"
@@ -31,6 +34,9 @@
 
 int main() {
     using namespace farthing::tests;
+    test_bits();
+    test_wide_integer();
+    test_simd_pair();
     test_radix_sort();
     test_fixed_point();
     test_keyed_sampling();

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from experiments.lib.data_folder import data_folder
 from experiments.lib.indicators import Table, census, digits, splice
 from experiments.lib.kept_trials import Figures
 from farthing.boosting import AdaBoostBTClassifier, AdaBoostClassifier, AdaBoostRSClassifier
@@ -211,7 +210,7 @@ def _tree(X: PreparedTable, y: NDArray[np.int64], costs: CostSheet, leaves: int)
 
 def yahoo_sheet() -> CostSheet:
     """Return Yahoo's 519 prices over ten: .1, .5, 2, 5, 10, 15, 20; the paper has some of 1, too."""
-    return CostSheet.read(Path(os.environ["FARTHING_DATA"], "costs", "yahoo_ltr_519.csv")).scaled(0.1)
+    return CostSheet.read(data_folder() / "costs" / "yahoo_ltr_519.csv").scaled(0.1)
 
 
 def yahoo_like(

@@ -8,10 +8,8 @@ and errors, so that settings can be chosen without a look at the first.
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.feature_selection import mutual_info_classif
 
+from experiments.lib.data_folder import data_folder
 from farthing.costs import CostSheet, Group
 from farthing.typing import Floats
 
@@ -93,7 +92,7 @@ def lomax_split(name: str, number: int, level: str) -> PricedSplit:
 
 @cache
 def _lomax(name: str) -> tuple[pd.DataFrame, dict[str, Any]]:
-    folder = Path(os.environ["FARTHING_DATA"]) / "lomax"
+    folder = data_folder() / "lomax"
     return pd.read_parquet(folder / f"{name}.parquet"), json.loads((folder / f"{name}.json").read_text())
 
 
@@ -131,7 +130,7 @@ def near_split(name: str, seed: int, level: str) -> PricedSplit:
 def _coded(name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return a table with a few values a column, and classes as codes."""
     n_classes, n_features, _ = NEAR[name]
-    table = pd.read_parquet(Path(os.environ["FARTHING_DATA"]) / f"{name}.parquet").drop(
+    table = pd.read_parquet(data_folder() / f"{name}.parquet").drop(
         columns=["split", "query_id"], errors="ignore"
     )
     rng = np.random.default_rng(sum(map(ord, name)))

@@ -74,8 +74,8 @@ else:  # hidden from type checkers, to which `__getattr__` would mean that any n
     # Those that need no extra; `farthing.report`, `farthing.service` and `farthing.cli` are imported by name.
     _SUBMODULES = (
         *("adaptive", "base", "boosting", "cascades", "checks", "costs", "datasets", "errors", "forests"),
-        *("frontier", "labels", "learning", "metrics", "multiclass", "neighbors", "pipelines", "store"),
-        *("table", "trees", "typing", "walks"),
+        *("frontier", "labels", "learning", "metrics", "multiclass", "neighbors", "notebook", "pipelines"),
+        *("store", "table", "trees", "typing", "walks"),
     )
 
     def __getattr__(name):

@@ -13,7 +13,7 @@ from farthing.costs import CostSheet, Group
 from farthing.costs.readers import parse_csv, parse_json, parse_toml
 from farthing.errors import CostError
 
-DATA = Path(os.environ.get("FARTHING_DATA", Path(__file__).parents[3] / "shared" / "data"))
+DATA = Path(os.environ.get("FARTHING_DATA", "nowhere"))
 SHEETS = st.from_type(CostSheet)
 
 TOML = """

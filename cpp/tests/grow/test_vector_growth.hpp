@@ -39,7 +39,7 @@ inline Grown grow_vectors(const BinnedTable& table, const std::vector<double>& g
                               options.n_threads);
     Grown grown = grow(table, target, sheet, options, workspace);
     fill_node_vectors(view(gradients), view(hessians), count_up(table.n_rows), grown.leaf_of_row, 1.0, 0.1,
-                      options.n_threads, grown.tree);
+                      options.n_threads, nullptr, grown.tree);
     return grown;
 }
 

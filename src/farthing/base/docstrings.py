@@ -23,7 +23,19 @@ def documented(texts: Mapping[str, str]) -> Callable[[Method], Method]:
     def fill(method: Method) -> Method:
         for name, text in texts.items():
             if method.__doc__ is not None:  # python -OO drops docstrings
-                method.__doc__ = method.__doc__.replace(f"{{{name}}}", text)
+                method.__doc__ = _filled(method.__doc__, f"{{{name}}}", text)
         return method
 
     return fill
+
+
+def _filled(doc: str, place: str, text: str) -> str:
+    """Put a text in a place, and lines of it that begin at the margin at the place's own indentation."""
+    first, *others = text.split("\n")
+    at_margin = any(line and not line.startswith(" ") for line in others)
+    lines = []
+    for line in doc.split("\n"):
+        margin = line[: len(line) - len(line.lstrip())] if at_margin else ""
+        indented = [margin + other if other else "" for other in others]
+        lines.append(line.replace(place, "\n".join([first, *indented])))
+    return "\n".join(lines)

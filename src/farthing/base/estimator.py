@@ -33,6 +33,7 @@ from farthing.costs import CostSheet
 from farthing.distributed.detect import is_collection
 from farthing.errors import LabelError, TableError
 from farthing.labels import Labels, LabelsLike
+from farthing.notebook import html_table
 from farthing.table import PreparedTable, Schema, encode, refused_flags, refused_names
 from farthing.walks import Decisions, Walk
 
@@ -488,6 +489,20 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Write the model to one file, which `farthing.load` reads; it contains no pickle and no code."""
         self.check_ready()
         save(self, path)
+
+    def _html_repr(self) -> str:
+        # scikit-learn's diagram, and under it what the fitted model may buy.
+        diagram: str = super()._html_repr()
+        if not self.__sklearn_is_fitted__():
+            return diagram
+        model = self.fitted_
+        buys = [name for name, may in zip(model.schema.names, model.may_buy(), strict=True) if may]
+        cap = "no hard budget" if model.budget is None else f"at most {model.budget:g} for each row"
+        title = f"May buy {len(buys)} of {len(model.schema.names)} columns; {cap}"
+        if self.asks == "devices":
+            return diagram
+        rows = [(name, f"{model.costs.price(name):g}") for name in buys]
+        return diagram + html_table(title, ["column", f"price {model.costs.unit}".strip()], rows)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "fitted_" in self.__dict__

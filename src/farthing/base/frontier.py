@@ -16,6 +16,7 @@ from farthing.base.pareto import pareto
 from farthing.base.point import Point
 from farthing.base.score_words import ScoreWords
 from farthing.costs import within_budget
+from farthing.notebook import html_table
 from farthing.store import register_codec
 
 
@@ -242,9 +243,10 @@ class Frontier:
         shown = [(f"{points[k].spend / full:.1%}", points[k]) for k in sorted(kept)]
         return self._text_table(shown, "of full cost")
 
-    def _text_table(self, rows: Iterable[tuple[str, Point | None]], first: str) -> str:
+    def _table_lines(self, rows: Iterable[tuple[str, Point | None]], first: str) -> list[tuple[str, ...]]:
+        """Return the titles, and the cells of one line for each point."""
         words = ScoreWords.of(self.score_name)
-        lines = [(first, "mean spend", words.title, "95 % interval", "model")]
+        lines: list[tuple[str, ...]] = [(first, "mean spend", words.title, "95 % interval", "model")]
         for label, point in rows:
             if point is None:
                 lines.append((label, "", "", "", "nothing fits"))
@@ -252,6 +254,19 @@ class Frontier:
             low, high = point.interval
             interval = "" if math.isnan(low) else words.interval(low, high)
             lines.append((label, f"{point.spend:.4g}", words.text(point.score), interval, str(point)))
+        return lines
+
+    def _repr_html_(self) -> str:
+        points = self.pareto()
+        full = self.full_cost or math.inf
+        header, *lines = self._table_lines(((f"{p.spend / full:.1%}", p) for p in points), "of full cost")
+        title = f"{len(points)} efficient of {len(self)} points" + (
+            f", spend in {self.unit}" if self.unit else ""
+        )
+        return html_table(title, header, lines)
+
+    def _text_table(self, rows: Iterable[tuple[str, Point | None]], first: str) -> str:
+        lines = self._table_lines(rows, first)
         widths = [max(len(line[i]) for line in lines) for i in range(4)]
         return "\n".join(
             "  ".join([*(cell.rjust(w) for cell, w in zip(line, widths, strict=False)), line[4]])

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base.fitted import FittedModel
-from farthing.trees import Forest, Predictor, Progress
+from farthing.trees import Forest, Predictor, Progress, explained_shares
 from farthing.walks import ForestPolicy, PaidTrees, Policy
 
 # Rows that refuse the same columns are predicted together from this number on; fewer are walked, since their
@@ -65,6 +65,16 @@ class TreeModel(FittedModel):
     def predictor(self) -> Predictor:
         """The compiled predictor of the trees."""
         return Predictor(self.forest, self.node_scores(), single_sums=self.single_sums)
+
+    @property
+    def feature_importances(self) -> NDArray[np.float64]:
+        """The share of each column in what the trees explain, shape (n_features,).
+
+        A split counts by the variance of the output that it explains over the training rows at its node.
+        Prices have no part in it: `farthing.report.audit` has the shares of the spend. An attribute of the
+        estimator, ``feature_importances_``.
+        """
+        return explained_shares(self.forest, self.node_scores())
 
     def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - trees are not stochastic
         """Return a policy that walks the trees one after another."""

@@ -17,6 +17,7 @@ from farthing.costs.display import render
 from farthing.costs.group import Group, as_groups
 from farthing.costs.readers import read_prices
 from farthing.errors import CostError
+from farthing.notebook import html_table
 from farthing.typing import Flags, Floats, Integers
 
 
@@ -443,6 +444,18 @@ class CostSheet:
         """Build a sheet from the output of `to_dict`; anything else raises `CostError`."""
         costs, groups, unit, matching = plain_data.from_dict(plain)
         return cls(costs, groups, unit, **matching)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                name,
+                f"{cost:g}",
+                *((self.group_names[place], f"{self.shared[place]:g}") if place >= 0 else ("", "")),
+            )
+            for name, cost, place in zip(self.features, self.own.tolist(), self._places, strict=True)
+        ]
+        title = f"Prices of {len(self.features)} features" + (f", in {self.unit}" if self.unit else "")
+        return html_table(title, ["feature", "own", "group", "shared"], rows)
 
     def __repr__(self) -> str:
         own, _ = self._values

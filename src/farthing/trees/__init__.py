@@ -4,6 +4,7 @@ from farthing.trees.cut_rules import MaxCuts, cut_rules
 from farthing.trees.foreign import CodeSets, ForeignTable, ForeignTree, foreign_forest
 from farthing.trees.forest import Forest
 from farthing.trees.grow import CostRule, Grower, Grown, Impurity, LedgerKind
+from farthing.trees.importances import explained_shares
 from farthing.trees.imports import Imported, read_treelite
 from farthing.trees.ledgers import RowLedgers
 from farthing.trees.predict import Predictor
@@ -26,6 +27,7 @@ __all__ = [
     "Progress",
     "RowLedgers",
     "cut_rules",
+    "explained_shares",
     "foreign_forest",
     "pruned",
     "read_treelite",

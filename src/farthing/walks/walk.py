@@ -10,6 +10,7 @@ import numpy as np
 
 from farthing.costs import CostSheet, RowLedger
 from farthing.errors import WalkError
+from farthing.notebook import html_table
 from farthing.table import Schema
 from farthing.typing import Flags, Floats
 from farthing.walks.decision import REFUSED, Ask, Decision, Refusal
@@ -183,6 +184,15 @@ class Walk:
         row_walk = self._row_walk
         prediction, probabilities = self._conclude(row_walk.output()[np.newaxis], row_walk.looked[np.newaxis])
         return Decision(prediction, probabilities, self.spent, row_walk.ledger.names)
+
+    def _repr_html_(self) -> str:
+        rows = [(name, "refused" if value is REFUSED else str(value)) for name, value in self._told.items()]
+        asked = self.ask
+        ends = "it has decided" if asked is None else f"it asks for {asked.feature} at {asked.price:g}"
+        decision = self.decision
+        unit = f" {self._sheet.unit}" if self._sheet.unit else ""
+        title = f"Prediction {decision.prediction!s}, spent {self.spent:g}{unit}; {ends}"
+        return html_table(title, ["feature", "answer"], rows)
 
     def __repr__(self) -> str:
         return f"Walk(ask={self.ask!r}, spent={self.spent!r}, left={self.left!r})"

@@ -128,6 +128,11 @@ class AdaBoostClassifier(TreeVoteClassifier):
     order_ : ndarray of int64 or None
         With ``curtail``, the columns in the order in which they are asked for.
 
+    References
+    ----------
+    Y. Freund and R. E. Schapire. A Decision-Theoretic Generalization of On-Line Learning and an Application
+    to Boosting. Journal of Computer and System Sciences 55, 1997.
+
     Examples
     --------
     >>> X = np.arange(8.0).reshape(-1, 1)

@@ -178,6 +178,10 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
     order_ : ndarray of int64 or None
         With ``curtail``, the columns in the order in which they are asked for.
 
+    References
+    ----------
+    Y. Huang, B. Powers and L. Reyzin. Training-Time Optimization of a Budgeted Booster. IJCAI 2015.
+
     Examples
     --------
     >>> from farthing.datasets import load_heart_disease

@@ -129,6 +129,10 @@ class AdaBoostRSClassifier(VoteClassifier):
     seed_ : int
         The model's seed.
 
+    References
+    ----------
+    L. Reyzin. Boosting on a Budget: Sampling for Feature-Efficient Prediction. ICML 2011.
+
     Examples
     --------
     >>> from farthing.datasets import load_heart_disease

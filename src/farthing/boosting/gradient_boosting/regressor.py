@@ -56,6 +56,10 @@ class GradientBoostingRegressor(ContractRegressor):
     forest_ : Forest
         The mean of the target as a tree with one node, then the trees in the order of growth.
 
+    References
+    ----------
+    J. H. Friedman. Greedy Function Approximation: A Gradient Boosting Machine. Annals of Statistics 29, 2001.
+
     Examples
     --------
     >>> import numpy as np

@@ -49,9 +49,9 @@ class WeightedGateClassifier(StateGraphClassifier):
     The thesis of Nan derives the best gate of an oracle: a row goes to the expensive model f0 where the
     excess loss of the cheap one, l(f1, x) - l(f0, x), is above eta times the price saved (section 5.2). Both
     sides depend on the label, which a gate does not know. But the rule is a binary classification: the label
-    of a row is the side that it is on, its weight the difference |excess loss - eta * price saved|, which is
-    what a wrong decision costs. So a gate that reads the cheap features can be learned by any classifier that
-    takes weights. It is the graph of states of `DAGClassifier` with two states.
+    of a row is the side that it is on, its weight the difference ``|excess loss - eta * price saved|``, which
+    is what a wrong decision costs. So a gate that reads the cheap features can be learned by any classifier
+    that takes weights. It is the graph of states of `DAGClassifier` with two states.
 
     Parameters
     ----------

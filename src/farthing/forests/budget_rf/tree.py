@@ -105,6 +105,10 @@ class BudgetTreeClassifier(PricedErrorsMixin):
     classes_ : ndarray, shape (n_classes,)
         The labels.
 
+    References
+    ----------
+    F. Nan, J. Wang and V. Saligrama. Feature-Budgeted Random Forest. ICML 2015.
+
     Examples
     --------
     >>> from farthing.datasets import load_heart_disease

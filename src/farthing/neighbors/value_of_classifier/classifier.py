@@ -95,12 +95,12 @@ class ValueOfClassifier(AcquiringClassifier):
     - A feature i that is not measured is normal given x_O: its mean is the ridge regression of i on O with
       the same weights, its variance s^2 the mean squared residual. Let w be the slope of i in the regression
       of the label on O and i. The expected label after the purchase, G, is normal with mean g and standard
-      deviation |w| s.
-    - The reward is minus the probability of an error, (|g| - 1) / 2. So the expected gain of i is
-      (E|G| - |g|) / 2, which has a closed form and is never negative.
+      deviation ``|w| s``.
+    - The reward is minus the probability of an error, ``(|g| - 1) / 2``. So the expected gain of i is
+      ``(E|G| - |g|) / 2``, which has a closed form and is never negative.
 
     The row buys the feature with the largest gain minus ``tradeoff`` times its price. It stops when no gain
-    exceeds the weighted price, or when (1 + |g|) / 2 is above ``confidence``.
+    exceeds the weighted price, or when ``(1 + |g|) / 2`` is above ``confidence``.
 
     A category is replaced by the mean label of its training rows, and a missing value of a training row by
     the mean. A measured value that is missing is ignored.

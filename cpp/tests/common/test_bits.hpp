@@ -1,0 +1,41 @@
+// Tests of common/bits.hpp: what the compiler provides, its twin in plain C++ and a count bit by bit agree.
+#pragma once
+
+#include <cstdint>
+
+#include "common/bits.hpp"
+#include "common/counter_rng.hpp"
+#include "tests/check.hpp"
+
+namespace farthing::tests {
+
+inline void bits_are_counted_one_by_one() {
+    for (std::uint64_t i = 0; i < 2000; ++i) {
+        // From dense words to words with a single bit.
+        const std::uint64_t word = (random_bits(3, i) & random_bits(4, i % 7)) | (std::uint64_t{1} << (i % 64));
+        int ones = 0;
+        int lowest = -1;
+        for (int place = 63; place >= 0; --place) {
+            if (((word >> place) & 1) == 0) continue;
+            ++ones;
+            lowest = place;
+        }
+        CHECK(count_ones(word) == ones && portable::count_ones(word) == ones);
+        CHECK(count_trailing_zeros(word) == lowest && portable::count_trailing_zeros(word) == lowest);
+    }
+    CHECK(count_ones(0) == 0 && portable::count_ones(0) == 0);
+    CHECK(count_ones(~std::uint64_t{0}) == 64 && portable::count_ones(~std::uint64_t{0}) == 64);
+}
+
+inline void the_first_byte_of_a_word_is_the_lowest() {
+    const std::uint8_t bytes[9] = {0, 1, 2, 3, 4, 5, 6, 7, 0xf8};
+    CHECK(load_word(bytes) == 0x0706050403020100ULL);
+    CHECK(load_word(bytes + 1) == 0xf807060504030201ULL);
+}
+
+inline void test_bits() {
+    RUN(bits_are_counted_one_by_one);
+    RUN(the_first_byte_of_a_word_is_the_lowest);
+}
+
+}  // namespace farthing::tests

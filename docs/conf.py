@@ -1,0 +1,69 @@
+"""How Sphinx builds the site: `make docs`."""
+
+import sys
+from importlib.metadata import version as installed
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from site_pages import write_pages
+
+project = "Farthing"
+author = "The Farthing developers"
+copyright = author
+version = release = installed("farthing")
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_templates", "_build"]
+source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
+default_role = "py:obj"
+# Pages of results jump over heading levels, and one name lives in several packages, such as Frontier.
+suppress_warnings = ["myst.header", "ref.python", "config.cache"]
+
+myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+numpydoc_show_class_members = False
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"plot_",
+    "reset_modules": ("matplotlib",),
+    "abort_on_example_error": True,
+    "show_memory": False,
+    "remove_config_comments": True,
+    "download_all_examples": False,
+    "show_signature": False,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "Farthing"
+html_show_sourcelink = False
+html_theme_options = {
+    "github_url": "https://github.com/farthing-ml/farthing",
+    "show_toc_level": 2,
+    "navbar_align": "left",
+    "header_links_before_dropdown": 7,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+
+linkcheck_ignore = [
+    r"https://github\.com/farthing-ml/.*",  # not public yet
+    r"https://farthing-ml\.github\.io/.*",
+    r"http://127\.0\.0\.1.*",
+]
+linkcheck_timeout = 15
+
+write_pages(Path(__file__).parent)

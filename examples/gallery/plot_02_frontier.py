@@ -1,0 +1,16 @@
+"""
+A frontier of spend and accuracy
+================================
+
+`farthing.sweep` fits settings of several methods on folds. Each point is a model; the line joins those that no other beats in
+both spend and accuracy.
+"""
+
+import farthing
+from farthing.datasets import load_heart_disease
+
+heart = load_heart_disease()
+methods = ["BudgetTreeClassifier", "AdaBoostBTClassifier"]
+frontier = farthing.sweep(methods, heart.X, heart.y, heart.costs)
+print(frontier.table())
+axes = frontier.plot()

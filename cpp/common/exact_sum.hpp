@@ -44,11 +44,14 @@ private:
         std::uint64_t mantissa = bits & ((std::uint64_t{1} << 52) - 1);
         if (exponent > 0) mantissa |= std::uint64_t{1} << 52;
         const index_t place = exponent > 0 ? exponent - 1 : 0;
-        unsigned __int128 shifted = static_cast<unsigned __int128>(mantissa) << (place % 32);
         const std::int64_t sign = (bits >> 63) ? -1 : 1;
-        for (index_t digit = place / 32; shifted != 0; ++digit, shifted >>= 32) {
-            digits_[static_cast<std::size_t>(digit)] += sign * static_cast<std::int64_t>(shifted & 0xffffffffu);
-        }
+        // The mantissa, shifted, lies in three digits; its two halves stay within 64 bits.
+        const std::uint64_t low = (mantissa & 0xffffffffu) << (place % 32);
+        const std::uint64_t high = ((mantissa >> 32) << (place % 32)) + (low >> 32);
+        const auto digit = static_cast<std::size_t>(place / 32);
+        digits_[digit] += sign * static_cast<std::int64_t>(low & 0xffffffffu);
+        digits_[digit + 1] += sign * static_cast<std::int64_t>(high & 0xffffffffu);
+        digits_[digit + 2] += sign * static_cast<std::int64_t>(high >> 32);
     }
 
     void carry() {

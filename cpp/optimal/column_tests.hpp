@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "common/bits.hpp"
 #include "common/views.hpp"
 
 namespace farthing {
@@ -37,7 +38,7 @@ struct PresentCodes {
         switch (kind) {
             case TestKind::ordered: return test < n - 1 ? test + 1 : test - (n - 1) + 2;
             case TestKind::singles: return 1;
-            default: return __builtin_popcount(static_cast<unsigned>(test + 1));
+            default: return count_ones(static_cast<std::uint64_t>(test + 1));
         }
     }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/bits.hpp"
 #include "account/cost_sheet.hpp"
 #include "common/views.hpp"
 #include "optimal/owned_prices.hpp"
@@ -70,7 +71,7 @@ inline double least_cost(const SearchTable& table, const std::vector<index_t>& r
         const index_t count = table.n_codes[column];
         for (unsigned left = 1; left + 1 < (1u << count); ++left) {
             const auto kind = static_cast<TestKind>(table.kinds[column]);
-            if (kind == TestKind::singles && __builtin_popcount(left) != 1) continue;
+            if (kind == TestKind::singles && count_ones(static_cast<std::uint64_t>(left)) != 1) continue;
             // Ordered: the numbers on the left are the lowest ones; missing values are on either side.
             const unsigned numbers = table.missing[column] >= 0 ? left & ~(1u << table.missing[column]) : left;
             if (kind == TestKind::ordered && (numbers & (numbers + 1)) != 0) continue;

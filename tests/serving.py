@@ -84,7 +84,8 @@ def lines(log: Path) -> list[dict[str, object]]:
 
 
 def await_address(log: Path, process: subprocess.Popen[bytes]) -> str:
-    while process.poll() is None:
+    end = time.monotonic() + 180
+    while process.poll() is None and time.monotonic() < end:
         found = re.search(r"http://127\.0\.0\.1:([1-9]\d*)", log.read_text())
         if found:
             with contextlib.suppress(httpx.TransportError):

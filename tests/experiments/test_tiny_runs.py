@@ -26,10 +26,12 @@ BUNDLED = {
     "miser_accuracy",
     "quoted_figures",
     "refusal",
+    "fuzz_service",
     "fuzz_store",
+    "hostile_load",
     "service_agreement",
 }
-NO_PAGE = {"fuzz_store"}
+NO_PAGE = {"fuzz_service", "fuzz_store", "hostile_load"}
 
 
 def test_the_experiments_are_found():

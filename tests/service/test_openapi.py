@@ -51,14 +51,23 @@ def test_every_call_and_answer_is_documented() -> None:
     document = create_app(Settings()).openapi()
     assert sorted(document["paths"]) == [
         "/healthz",
+        "/livez",
         "/metrics",
+        "/readyz",
         "/v1/models",
         "/v1/models/{name}",
         "/v1/models/{name}/next",
         "/v1/models/{name}/predict",
+        "/v2",
+        "/v2/health/live",
+        "/v2/health/ready",
+        "/v2/models/{name}",
+        "/v2/models/{name}/infer",
+        "/v2/models/{name}/ready",
+        "/v2/models/{name}/versions/{version}/infer",
     ]
     step = document["paths"]["/v1/models/{name}/next"]["post"]
-    assert set(step["responses"]) == {"200", "400", "401", "404", "408", "413", "415", "422", "503"}
+    assert set(step["responses"]) == {"200", "400", "401", "404", "408", "412", "413", "415", "422", "503"}
     for calls in document["paths"].values():
         for call in calls.values():
             assert call["description"]

@@ -18,7 +18,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 import farthing
-from farthing.errors import FileError
+from farthing.errors import FileError, TrustWarning
 from farthing.store import sklearn_archive
 from farthing.store.codec import decode, encode
 
@@ -173,6 +173,7 @@ def test_arrays_of_a_support_vector_machine_must_agree(attribute: str, value: An
 
 
 def test_native_code_that_nobody_checks_must_be_trusted() -> None:
-    fields = packed(KNeighborsClassifier(algorithm="brute"))
+    with pytest.warns(TrustWarning, match="KNeighborsClassifier"):
+        fields = packed(KNeighborsClassifier(algorithm="brute"))
     with pytest.raises(FileError, match="KNeighborsClassifier"):
         sklearn_archive.unpack(**fields)

@@ -8,6 +8,7 @@ are validated.
 from __future__ import annotations
 
 from typing import Any, Final, TypeVar
+from weakref import WeakKeyDictionary
 
 from pydantic import ValidationError
 
@@ -19,6 +20,8 @@ from farthing.store.strict_json import MAX_VALUES
 
 Checked = TypeVar("Checked", NextRequest, PredictRequest, InferRequest)
 
+# Values that a row of a model can have: counted once, since a table may have 20,000 columns.
+_widths: WeakKeyDictionary[BudgetedEstimator, int] = WeakKeyDictionary()
 # Values beyond those of a full request: enough for the names of unknown features to be told.
 _SLACK: Final = 1000
 
@@ -62,8 +65,11 @@ def read_request(data: bytes, kind: type[Checked], model: BudgetedEstimator, lim
 
 def max_values(kind: type[Checked], model: BudgetedEstimator, limits: Limits) -> int:
     """Return the largest number of values that a request for a model can make use of."""
-    # The message of a device is a list of scores.
-    width = sum(2 + getattr(column, "n_scores", 0) for column in model.fitted_.questions.columns)
+    width = _widths.get(model)
+    if width is None:
+        # The message of a device is a list of scores.
+        width = sum(2 + getattr(column, "n_scores", 0) for column in model.fitted_.questions.columns)
+        _widths[model] = width
     # A step has three collections of features; a row may come with a budget and a seed.
     of_model = 3 * width if kind is NextRequest else (width + 3) * limits.max_rows
     return min(MAX_VALUES, of_model + _SLACK)

@@ -38,6 +38,7 @@ from farthing.datasets import (
 
 NAME = "door_parts"
 DOOR, BEFORE = "front door", "before"
+BEFORE_COMMIT = "bd03ef8"
 MODULE = "experiments.boards.door_parts"
 CASCADES = {"cascade, depth 4": 4, "cascade, depth 2": 2}
 AIMED: dict[str, list[Any]] = {
@@ -199,6 +200,7 @@ class Board:
 
 def page(board: Board, names: Sequence[str], sides: Sequence[str]) -> str:
     """Return the page."""
+    sides = [side for side in sides if any(board.runs(name, side) for name in names)]
     parts = [side for side in sides if side not in (DOOR, BEFORE)]
     rows, behind, above, worse = [], [], [], []
     for name in names:
@@ -241,7 +243,10 @@ def page(board: Board, names: Sequence[str], sides: Sequence[str]) -> str:
     counts = ", ".join(f"{m} {chosen.count(m)}" for m in sorted(set(chosen), key=chosen.count, reverse=True))
     before = ""
     if BEFORE in sides:
-        before = f"Before has {budgets(board, names, BEFORE)}, and {splits(board, names, BEFORE)}. "
+        before = (
+            f"Before is the front door of commit {BEFORE_COMMIT}; it has\n  "
+            f"{budgets(board, names, BEFORE)}, and {splits(board, names, BEFORE)}.\n  "
+        )
     return f"""# The front door and its parts
 
 {chr(10).join(lines)}
@@ -252,7 +257,7 @@ def page(board: Board, names: Sequence[str], sides: Sequence[str]) -> str:
   {budgets(board, names, DOOR)} of what all features cost, and over splits, by their seeds:
   {splits(board, names, DOOR)}.
   {before}Only runs that both sides have are compared. In brackets beside the accuracy: the part of the budget
-  that new rows spend.
+  that new rows spend. Not all sides have all splits and budgets: the second table says which.
 - A part is a method of the default set alone. "Aimed": by the front door with that one method, which holds
   the budget as the front door does. Else it is fitted once and moved to each budget, which its own held-out
   rows keep, but new rows may not. The best part is the one that is furthest ahead on the new rows, a choice
@@ -265,7 +270,8 @@ def page(board: Board, names: Sequence[str], sides: Sequence[str]) -> str:
 
 ## Accuracy and spend at each budget
 
-On average over splits. In brackets the part of the budget that new rows spend, bold if it is more than all.
+On average over splits, whose seeds are beside the side: sides with other splits are not to be compared here.
+In brackets the part of the budget that new rows spend, bold if it is more than all.
 
 {chr(10).join(by_budget(board, name, sides) for name in names)}"""
 
@@ -287,7 +293,10 @@ def by_budget(board: Board, name: str, sides: Sequence[str]) -> str:
             )
             shown = f"**{spend:.0%}**" if spend > 1 else f"{spend:.0%}"
             cells.append(f"{right:.4f} ({shown})")
-        lines.append(f"| {side} | " + " | ".join(cells) + " |")
+        seeds = sorted({seed for seed, _ in board.runs(name, side)})
+        if seeds:
+            named = f"{side} ({', '.join(map(str, seeds))})"
+            lines.append(f"| {named} | " + " | ".join(cells) + " |")
     return "\n".join([*lines, ""])
 
 
@@ -300,14 +309,12 @@ def budgets(board: Board, names: Sequence[str], side: str) -> str:
 def splits(board: Board, names: Sequence[str], side: str) -> str:
     """Name the splits of a side, table by table."""
     found = {name: sorted({seed for seed, _ in board.runs(name, side)}) for name in names}
-    return "; ".join(f"{name} {', '.join(map(str, seeds))}" for name, seeds in found.items())
+    return "; ".join(f"{name} {', '.join(map(str, seeds))}" for name, seeds in found.items() if seeds)
 
 
 def spends(board: Board, names: Sequence[str], side: str) -> str:
     """Say how often new rows spend more than the budget, and by how much."""
     found = np.array([run["spend"] for name in names for run in board.runs(name, side).values()])
-    if not len(found):
-        return f"- {side}: not run."
     over = found > 1
     more = (
         f", by {np.mean(found[over]) - 1:.1%} on average and {found.max() - 1:.1%} at most"
@@ -324,9 +331,7 @@ def quotes(board: Board, names: Sequence[str], side: str) -> str:
     gaps = np.array(
         [run["quoted"] - run["right"].mean() for name in names for run in board.runs(name, side).values()]
     )
-    if not len(gaps):
-        return f"- {side}: not run."
-    error = gaps.std(ddof=1) / np.sqrt(len(gaps))
+    error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else np.nan
     return (
         f"- {side}: the quoted accuracy is {gaps.mean():+.4f} from that on new rows on average "
         f"(standard error {error:.4f}), {gaps.min():+.3f} to {gaps.max():+.3f}."
@@ -334,7 +339,8 @@ def quotes(board: Board, names: Sequence[str], side: str) -> str:
 
 
 SET_ON = """The default set and the rules of the front door were set on other tables: ecoli,
-  sonar, ionosphere, bupa_liver, house_votes_84, breast_cancer_wdbc and made ones."""
+  sonar, ionosphere, bupa_liver, house_votes_84, breast_cancer_wdbc, 400 rows each of adult and physionet2012
+  at other prices, and made ones."""
 
 
 def keep_one(words: Sequence[str]) -> None:

@@ -1,12 +1,12 @@
 """The Greedy Miser on a Dask cluster: 2 workers of one thread beside one process of 2 threads, and LightGBM.
 
 1,000,000 x 100 floats, 100 trees of 16 leaves, 255 bins, learning rate 0.1, squared loss, no prices. Ten
-partitions of 100,000 rows are in the memory of the workers before the clock starts. The model of the cluster is
-compared bit by bit with that of the single process. LightGBM's is its Dask estimator, on the same cluster.
+partitions of 100,000 rows are in the memory of the workers before the clock starts. The model of the cluster
+is compared bit by bit with that of the single process. LightGBM's is its Dask estimator, on the same cluster.
 
-Besides seconds: the bytes that a worker sends and receives per tree; the seconds that the first worker spends
-in exchanges, over all of the fit; and the largest memory of a worker over that before the fit (goal: twice its
-bins, plus one partition of floats).
+Besides seconds: the bytes that a worker sends and receives per tree; the seconds that the first worker
+spends in exchanges, over all of the fit; and the largest memory of a worker over that before the fit (goal:
+twice its bins, plus one partition of floats).
 """
 
 from __future__ import annotations

@@ -10,3 +10,7 @@
 
 `predict` and its like on a collection are lazy, partition by partition (`lazy`).
 """
+
+from farthing.distributed.detect import is_collection
+
+__all__ = ["is_collection"]

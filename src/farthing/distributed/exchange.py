@@ -99,8 +99,8 @@ class Post:
     async def _way_up(self) -> Any:
         """Return the call that brings numbers to the rank above.
 
-        Dask refuses it while its news of the actor are out of date. Numbers must not be brought twice, so only
-        this look-up is repeated; if the worker is lost, the client says so.
+        Dask refuses it while its news of the actor are out of date. Numbers must not be brought twice, so
+        only this look-up is repeated; if the worker is lost, the client says so.
         """
         for _ in range(_MOST_LOOKS):
             try:

@@ -225,7 +225,7 @@ def _watch(client: Client, ranks: list[Future], actors: list[Future], addresses:
 
 
 def _wake(actors: list[Future], why: str) -> None:
-    """Tell posts that a rank is lost, and wait until they know; those that are gone themselves do not answer."""
+    """Tell posts that a rank is lost, and wait until they know; those that are gone do not answer."""
     for told in [actor.result().leave(why) for actor in actors if actor.status == "finished"]:
         try:
             told.result(timeout=_LONGEST_CALL)

@@ -39,6 +39,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_",
+    "within_subsection_order": "FileNameSortKey",
     "reset_modules": ("matplotlib",),
     "abort_on_example_error": True,
     "show_memory": False,
@@ -67,3 +68,13 @@ linkcheck_ignore = [
 linkcheck_timeout = 15
 
 write_pages(Path(__file__).parent)
+
+
+def _skip(app, what, name, obj, skip, options):  # noqa: ARG001, PLR0917 - Sphinx gives these
+    """Leave out what scikit-learn adds to every estimator, whose text links to its own pages."""
+    return True if name.startswith("set_") and name.endswith("_request") else None
+
+
+def setup(app):
+    """Connect what Sphinx calls."""
+    app.connect("autodoc-skip-member", _skip)

@@ -6,6 +6,8 @@ A frontier of spend and accuracy
 both spend and accuracy.
 """
 
+import matplotlib.pyplot as plt
+
 import farthing
 from farthing.datasets import load_heart_disease
 
@@ -13,4 +15,6 @@ heart = load_heart_disease()
 methods = ["BudgetTreeClassifier", "AdaBoostBTClassifier"]
 frontier = farthing.sweep(methods, heart.X, heart.y, heart.costs)
 print(frontier.table())
-axes = frontier.plot()
+fig, ax = plt.subplots(figsize=(7, 4))
+frontier.plot(ax)
+fig.tight_layout()

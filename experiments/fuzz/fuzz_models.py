@@ -23,13 +23,15 @@ from farthing.forests import BudgetTreeClassifier
 from farthing.labels import Labels
 from farthing.neighbors import MarginNeighborsClassifier, ValueOfClassifier
 
-LABELS = Labels(
+LABELS = Labels.from_dict(
     {
-        "age": {"title": "Age", "unit": "years", "allowed": (0, 120), "usual": (20, float("inf"))},
-        "pain": {"question": "What pain?", "categories": {"none": "no pain", "typical": "angina"}},
-    },
-    {"ill": {"name": "heart disease", "colour": "#b3261e"}},
-    "Heart disease",
+        "title": "Heart disease",
+        "features": {
+            "age": {"title": "Age", "unit": "years", "allowed": [0, 120], "usual": [20, float("inf")]},
+            "pain": {"question": "What pain?", "categories": {"none": "no pain", "typical": "angina"}},
+        },
+        "classes": {"ill": {"name": "heart disease", "colour": "#b3261e"}},
+    }
 )
 
 

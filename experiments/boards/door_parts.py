@@ -202,7 +202,10 @@ def page(board: Board, names: Sequence[str], sides: Sequence[str]) -> str:
     """Return the page."""
     sides = [side for side in sides if any(board.runs(name, side) for name in names)]
     parts = [side for side in sides if side not in (DOOR, BEFORE)]
-    rows, behind, above, worse = [], [], [], []
+    rows: list[str] = []
+    behind: list[str] = []
+    above: list[str] = []
+    worse: list[str] = []
     for name in names:
         ours = f"{board.mean(name, DOOR, 'right'):.4f} ({board.mean(name, DOOR, 'spend'):.0%})"
         cells = [name, ours]
@@ -367,7 +370,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--sides", nargs="*", help="measure only these, and write no page")
     parser.add_argument("--before", type=Path, help="folder of the sources of another checkout")
     parser.add_argument("--before-budgets", type=float, nargs="*", default=list(SHARES))
-    parser.add_argument("--only-kept", action="store_true", help="measure nothing more")
+    parser.add_argument("--only-kept", action="store_true", help="a page of what is measured so far")
     args = parse(parser, NAME, given)
     if args.tiny:
         task = task_of("hepatitis", 0)
@@ -400,6 +403,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--seeds",
         *args.seeds,
         *(["--before", "FOLDER"] if args.before else []),
+        *(["--only-kept"] if args.only_kept else []),
     ]
     write_page(args.out, NAME, page(Board(results), args.tables, sides), command(NAME, *words))
 

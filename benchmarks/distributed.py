@@ -88,7 +88,7 @@ def most_memory(client: Client, before: dict[str, int]) -> float:
     def peak() -> int:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
-    return max(most - before[address] for address, most in client.run(peak).items())
+    return float(max(most - before[address] for address, most in client.run(peak).items()))
 
 
 def run(threads: int) -> list[Line]:

@@ -94,7 +94,7 @@ def test_training_walks_as_prediction_will(seed, budget, subsample, weighted):
     ledgers = RowLedgers(bins, SHEET, budget=budget, weights=weights)
     grower = Grower(bins, SHEET, max_depth=4, tradeoff=0.5)
     model = GreedyMiserRegressor(n_estimators=0, costs=SHEET).fit(X, y).fitted_
-    scores = np.full(len(y), y.mean())
+    scores = np.full(len(y), model.prior[0])
     trees = [model.forest]
     for number in range(4):
         rows = None if subsample == 1 else draw_rows(number, len(y), round(subsample * len(y)))

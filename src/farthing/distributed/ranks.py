@@ -21,6 +21,8 @@ _MOST_LOSSES: Final = 10
 _LOOK_EVERY: Final = 0.2
 # How long a post may take to answer the client, in seconds.
 _LONGEST_CALL: Final = 60.0
+# A lost one never answers, and the client may not know yet that it is lost.
+_LONGEST_WAKE: Final = 3.0
 
 
 class Part(Protocol):
@@ -228,7 +230,7 @@ def _wake(actors: list[Future], why: str) -> None:
     """Tell posts that a rank is lost, and wait until they know; those that are gone do not answer."""
     for told in [actor.result().leave(why) for actor in actors if actor.status == "finished"]:
         try:
-            told.result(timeout=_LONGEST_CALL)
+            told.result(timeout=_LONGEST_WAKE)
         except (OSError, RuntimeError, TimeoutError):
             continue
 

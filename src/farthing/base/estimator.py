@@ -61,7 +61,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         ``costs_``, ``schema_``, ``prior_``, ``budget_``, and those of the method.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+    feature_names_in_ : ndarray of str, shape (n_features,)
         Names of the columns, if the model was fitted on a frame.
     """
 

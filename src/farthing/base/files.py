@@ -172,6 +172,9 @@ def _runtime_types(hint: Any) -> tuple[type, ...]:
         return tuple(kind for part in get_args(hint) for kind in _runtime_types(part))
     if origin is Literal:
         return tuple({type(value) for value in get_args(hint)})
+    # From NumPy 2.5 on, NDArray is an alias that Python 3.12 and later evaluate late (PEP 695).
+    if hasattr(origin or hint, "__value__"):
+        return _runtime_types((origin or hint).__value__)
     return (origin or hint,)
 
 

@@ -52,7 +52,6 @@ html_theme = "pydata_sphinx_theme"
 html_title = "Farthing"
 html_show_sourcelink = False
 html_theme_options = {
-    "github_url": "https://github.com/farthing-ml/farthing",
     "show_toc_level": 2,
     "navbar_align": "left",
     "header_links_before_dropdown": 7,
@@ -61,8 +60,6 @@ html_theme_options = {
 }
 
 linkcheck_ignore = [
-    r"https://github\.com/farthing-ml/.*",  # not public yet
-    r"https://farthing-ml\.github\.io/.*",
     r"http://127\.0\.0\.1.*",
 ]
 linkcheck_timeout = 15

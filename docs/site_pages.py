@@ -11,7 +11,6 @@ from typing import Any
 
 from farthing.base import get, registered
 
-REPOSITORY = "https://github.com/farthing-ml/farthing/blob/main/"
 #: Files of the root folder, and the pages that they become.
 ROOT_FILES = {
     "ARCHITECTURE.md": "architecture",
@@ -62,7 +61,7 @@ def _relinked(text: str) -> str:
             return f"{match[1]}({ROOT_FILES[path]}.md{anchor})"
         if path.startswith("docs/"):
             return f"{match[1]}(../{path.removeprefix('docs/')}{anchor})"
-        return f"{match[1]}({REPOSITORY}{path})"
+        return f"{match[1][1:-1]} (`{path}`)"  # a file of the repository, which has no address yet
 
     # A link may be broken over two lines.
     return re.sub(r"(\[[^\]]*\])\(([^)\s]+)\)", place, text)

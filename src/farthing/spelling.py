@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import takewhile
 from typing import Final
 
 _MAX_LENGTH: Final = 100
@@ -40,7 +41,12 @@ def close_names(name: str, names: Iterable[str], n: int = 1) -> list[str]:
         half = max(1, len(name) // 2)
         begin, end = name[:half], name[-half:]
         alike = [other for other in candidates if other.startswith(begin) or other.endswith(end)]
-        # Of these, the ones of about the same length are the likeliest.
-        alike.sort(key=lambda other: abs(len(other) - len(name)))
+        # Of these, the ones that share most at both ends are the likeliest.
+        alike.sort(key=lambda other: -_shared(name, other) - _shared(name[::-1], other[::-1]))
         candidates = alike[:_MAX_COMPARED]
     return get_close_matches(name, candidates, n=n)
+
+
+def _shared(one: str, other: str) -> int:
+    """Return how many characters two names share at their beginning."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

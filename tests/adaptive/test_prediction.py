@@ -17,7 +17,7 @@ from farthing.adaptive import AdaptGbrtClassifier, AdaptLinClassifier, adapt_pat
 from farthing.adaptive.adapt.expensive_trainer import MIN_PROBABILITY, ExpensiveModelTrainer
 from farthing.base import TrainingSet, load
 from farthing.boosting import AdaBoostRSClassifier, GreedyMiserClassifier
-from farthing.errors import BudgetError, FileError
+from farthing.errors import BudgetError, FileError, TrustWarning
 from farthing.forests import BudgetForestClassifier, ImportedLinearClassifier, from_model
 from farthing.learning import sklearn_files
 from farthing.learning.folds import held_out_of_each_class, stratified_folds
@@ -326,7 +326,8 @@ def test_a_file_names_what_it_would_need_to_trust(halves, sheet, tmp_path):
     _, (fresh, _) = halves
     model = fit(halves, sheet, RandomForestClassifier(3, max_depth=2, random_state=0)).with_threshold(-np.inf)
     path = tmp_path / "model.farthing"
-    model.save(path)
+    with pytest.warns(TrustWarning, match="RandomForestClassifier"):
+        model.save(path)
     with pytest.raises(FileError, match=r"trusted=\['sklearn.tree._tree.Tree'\]"):
         load(path)
     with pytest.raises(FileError, match=r"sklearn.tree._tree.Tree"):

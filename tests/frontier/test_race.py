@@ -27,36 +27,28 @@ def test_a_setting_that_is_worse_on_the_same_rows_leaves():
     worse = hard + 0.05 + rng.normal(0, 0.01, 200)
     # The difference of 0.05 is far below the spread of the losses, but not below that of the differences.
     assert np.std(hard) / np.sqrt(200) > 0.02
-    assert survivors({0: judged(hard), 1: judged(close), 2: judged(worse)}) == [0, 1]
+    assert survivors({0: judged(hard), 1: judged(close), 2: judged(worse)}, 0) == [0, 1]
 
 
-def test_only_after_a_trial_their_number_is_limited():
+def test_at_most_so_many_stay():
     rng = np.random.default_rng(1)
-    shared = rng.uniform(0, 1, 50)
-    all_alike = {place: judged(shared + rng.normal(0, 0.1, 50)) for place in range(12)}
-    mean = {place: one.point.loss for place, one in all_alike.items()}
-    best = sorted(mean, key=mean.get)
-    assert survivors(all_alike, after_trial=True) == sorted(best[:STAY])
-    # Whoever is not clearly behind goes on after a fold.
-    left = survivors(all_alike)
-    behind = [
-        difference(one.standing.losses, all_alike[best[0]].standing.losses, np.ones(50))
-        for one in all_alike.values()
-    ]
-    assert left == [place for place, gap in enumerate(behind) if gap.mean <= HOPELESS * gap.error]
-    assert len(left) > STAY
+    all_alike = {place: judged(rng.uniform(0, 1, 50)) for place in range(12)}
+    for heat, most in enumerate((*STAY, STAY[-1])):
+        left = survivors(all_alike, heat)
+        assert len(left) <= most
+        # Those of the least loss.
+        mean = {place: one.point.loss for place, one in all_alike.items()}
+        assert min(mean, key=mean.get) in left
 
 
 def test_those_who_have_no_model_within_the_budget_leave():
-    assert survivors({0: judged([0.1, 0.2]), 1: None}, always=[3]) == [0, 3]
+    assert survivors({0: judged([0.1, 0.2]), 1: None}, 0, always=[3]) == [0, 3]
 
 
 def test_scores_without_rows_are_compared_by_points():
-    points = {
-        p: Judged(Point("Tree", {}, 1.0, 1.0, score), None) for p, score in enumerate(0.1 * np.arange(9))
-    }
-    assert survivors(points) == [4, 5, 6, 7, 8]
-    assert len(survivors(points)) == STAY
+    points = {p: Judged(Point("Tree", {}, 1.0, 1.0, score), None) for p, score in enumerate((0.6, 0.9, 0.8))}
+    assert 1 in survivors(points, 2)
+    assert len(survivors(points, 2)) == STAY[-1]
 
 
 @pytest.mark.parametrize("gap", [0.03, 0.1])
@@ -73,9 +65,9 @@ def test_the_winner_is_kept(gap):
         left = list(range(12))
         for heat, _ in enumerate(heats(n_folds)[:-1]):
             seen = losses[:, : (heat + 1) * n_rows]
-            left = survivors({place: judged(seen[place]) for place in left})
+            left = survivors({place: judged(seen[place]) for place in left}, heat)
         kept += min(left, key=lambda place: losses[place].mean()) == 7
-    assert kept >= 0.95 * found
+    assert kept >= 0.8 * found
     assert kept > 0.5 * trials
 
 

@@ -17,6 +17,7 @@ FLOW = [
     "prune",
     "neighbors",
     "linear",
+    "optimal",
     "bindings",
     "tests",
 ]

@@ -134,8 +134,10 @@ def build(kind: str, state: dict[str, object]) -> BudgetedEstimator:
     if not isinstance(labels, Labels):
         raise FileError(f"the labels of a model must be Labels; got {type(labels).__name__}")
     estimator = unfitted(kind, params)
-    # Exactly the fields of the class: a missing one would keep a default, an extra one hide a mistake.
+    # Exactly the fields of the class: a missing one would keep a default, an extra one hide a mistake. Only a
+    # certificate is left out if there is none.
     types = stored_types(type(estimator).model_type)
+    fitted = {"certificate_": None, **fitted}
     if set(fitted) != {f"{name}_" for name in types}:
         raise FileError(f"{kind} stores {sorted(f'{name}_' for name in types)}; got {sorted(fitted)}")
     # Types before values: `check` of a model may then rely on every field being what its annotation says.

@@ -228,8 +228,14 @@ class FittedModel(ABC):
         return Walk(policy, self.questions, self.costs, self.conclude_row, budget=budget, known=known)
 
     def state(self) -> dict[str, Any]:
-        """Return the fields by the names of the estimator's attributes, which end in "_"; for files."""
-        return {f"{field.name}_": getattr(self, field.name) for field in fields(self)}
+        """Return the fields by the names of the estimator's attributes, which end in "_"; for files.
+
+        A certificate is left out if there is none.
+        """
+        state = {f"{field.name}_": getattr(self, field.name) for field in fields(self)}
+        return (
+            state if self.certificate is not None else {k: v for k, v in state.items() if k != "certificate_"}
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         # Cached properties may hold compiled objects, which do not pickle; they are recomputed on demand.

@@ -210,7 +210,8 @@ def variant_of(model: BudgetedEstimator, params: Any) -> BudgetedEstimator:
     LookupError
         If the fit does not contain it.
     """
-    if not params:
+    own = model.get_params(deep=False)
+    if all(name in own and own[name] == value for name, value in params.items()):
         return model
     if isinstance(model, AnyBudgetMixin) and set(params) == {"budget"}:
         return model.at(params["budget"])

@@ -10,10 +10,7 @@ is over all budgets:
    difference over all budgets, m, are joined to w d + (1 - w) m, with w = v / (v + e^2). The variance v, by
    which true differences at one budget scatter about m, is estimated from all settings by the method of
    moments. The weight w is at least `LEAST_WEIGHT`.
-3. The least joined difference leads. The least of the preferred method, the one that did best on other
-   tables, stands against it: the leader wins only if its joined difference is less by more than `SLACK`
-   standard errors of their difference at the budget. This is the one-standard-error rule of Breiman et al.
-   (1984), with what is known of the methods in place of their size.
+3. The least joined difference wins.
 
 More shrinkage was no better on the tables by which the rule was set (docs/results/door_rules.md): what is
 best over all budgets is often not what is best at a small one.
@@ -32,9 +29,6 @@ from farthing.frontier.row_values import Standing, difference
 LEAST_WEIGHT: Final = 0.9
 """The least weight of the difference at the budget itself."""
 
-SLACK: Final = 1.0
-"""Standard errors by which a method must be better than the preferred one to be taken instead."""
-
 
 @dataclass(frozen=True, eq=False)
 class Contender:
@@ -46,13 +40,10 @@ class Contender:
         The values of its rows at the budget.
     overall : float
         Its mean loss over all budgets.
-    preference : int
-        Methods of the lowest number are preferred.
     """
 
     standing: Standing
     overall: float
-    preference: int = 0
 
 
 def rank(contenders: Sequence[Contender], *, least_weight: float = LEAST_WEIGHT) -> list[int]:
@@ -87,12 +78,4 @@ def rank(contenders: Sequence[Contender], *, least_weight: float = LEAST_WEIGHT)
     weight = np.divide(scatter, total, out=np.ones_like(total), where=total > 0)
     weight = np.maximum(weight, least_weight)
     joined = weight * at_budget + (1 - weight) * over_all
-    order = [int(place) for place in np.argsort(joined, kind="stable")]
-    first = min(one.preference for one in contenders)
-    preferred = next(place for place in order if contenders[place].preference == first)
-    leader, favourite = (contenders[place].standing for place in (order[0], preferred))
-    error = difference(favourite.losses, leader.losses, leader.weights).error
-    if joined[preferred] - joined[order[0]] <= SLACK * error:
-        order.remove(preferred)
-        order.insert(0, preferred)
-    return order
+    return [int(place) for place in np.argsort(joined, kind="stable")]

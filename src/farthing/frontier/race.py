@@ -5,12 +5,10 @@ budget, row by row on the rows that all of them have seen: differences to the le
 standard error than the losses themselves. The leader is the setting of the least loss. The rule:
 
 - a setting whose loss is above the leader's by more than `HOPELESS` standard errors of the difference leaves;
-- after a trial on a part of a large table, where each fit that follows takes long, at most `STAY` go on,
-  those of the least loss. So do they if the score has no values of rows.
+- of the others at most `STAY` go on, those of the least loss.
 
-So the setting that would win over all folds leaves early only if it is far behind on the first rows. After a
-fold of a small table no number of settings is fixed: a few dozen rows do not tell who is third and who is
-sixth. docs/results/door_rules.md has what the race costs.
+So the setting that would win over all folds leaves early only if it is far behind, or behind several others,
+on the first rows. docs/results/door_rules.md has what that costs.
 """
 
 from __future__ import annotations
@@ -23,11 +21,11 @@ import numpy as np
 from farthing.frontier.fold_curves import Judged
 from farthing.frontier.row_values import Standing, difference
 
-HOPELESS: Final = 2.0
-"""Standard errors of a paired difference by which a setting must be behind to leave."""
+HOPELESS: Final = 1.5
+"""Standard errors of a paired difference by which a setting must be behind to leave, whatever its place."""
 
-STAY: Final = 5
-"""The most settings that stay after a trial, or after a heat that has no values of rows."""
+STAY: Final = (5, 3, 2)
+"""The most settings that stay after each heat; the last number holds for all later ones."""
 
 
 def heats(n_folds: int, *, trial: bool = False) -> Sequence[tuple[int, ...]]:
@@ -51,28 +49,27 @@ def heats(n_folds: int, *, trial: bool = False) -> Sequence[tuple[int, ...]]:
     return [(fold,) for fold in range(first, n_folds)]
 
 
-def survivors(
-    judged: Mapping[int, Judged | None], *, after_trial: bool = False, always: Sequence[int] = ()
-) -> list[int]:
+def survivors(judged: Mapping[int, Judged | None], heat: int, *, always: Sequence[int] = ()) -> list[int]:
     """Return the settings that go on after a heat, by their places.
 
     Parameters
     ----------
     judged : mapping
         From the place of each setting to how it stands; None leaves.
-    after_trial : bool
-        Whether the heat that is over was a trial on a part of the rows.
+    heat : int
+        Number of the heat that is over, from 0.
     always : sequence of int
         Settings that stay in any case.
     """
     standing = {place: one for place, one in judged.items() if one is not None}
     values = {place: one.standing for place, one in standing.items() if one.standing is not None}
+    stay = STAY[min(heat, len(STAY) - 1)]
     if len(values) < len(standing):  # a score without values of rows: by the points alone
         ranked = sorted(standing, key=lambda place: -standing[place].point.score)
-        return sorted({*ranked[:STAY], *always})
+        return sorted({*ranked[:stay], *always})
     ranked = sorted(values, key=lambda place: (_mean_loss(values[place]), place))
     left = [place for place in ranked if not _is_hopeless(values[place], values[ranked[0]])]
-    return sorted({*(left[:STAY] if after_trial else left), *always})
+    return sorted({*left[:stay], *always})
 
 
 def _is_hopeless(one: Standing, leader: Standing) -> bool:

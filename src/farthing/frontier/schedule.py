@@ -108,7 +108,7 @@ def run_all(
             for part in (math.inf,) if limits is None else parts:
                 schedule.go_through(part / heats_left, n_jobs=n_jobs)
             if number + 1 < len(begun):
-                schedule.leave()
+                schedule.leave(number)
     return Outcome(schedule.results, schedule.left)
 
 
@@ -138,14 +138,20 @@ class _Schedule:
         """Begin with the fits of some folds."""
         self._heat = heat
 
-    def leave(self) -> None:
-        """End a heat: candidates that cannot win leave the race."""
+    def leave(self, number: int) -> None:
+        """End a heat: candidates that cannot win leave the race.
+
+        Parameters
+        ----------
+        number : int
+            Of the heat, from 0.
+        """
         # A trial is on other rows than the folds.
         self._done = self._heat if TRIAL in self._done else (*self._done, *self._heat)
         judged = {place: found for place in self._racing if (found := self._judge(place)) is not None}
         # Whoever was cut off by the time limit before its fits were done stays: there may be time later.
         unknown = [place for place in self._racing if self._is_missing(place)]
-        stay = set(survivors(judged, after_trial=TRIAL in self._done, always=[self._racing[0], *unknown]))
+        stay = set(survivors(judged, number, always=[self._racing[0], *unknown]))
         for place in self._racing:
             if place not in stay:
                 self.left[place] = self._done

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
-from farthing.base import registered
 from farthing.base.choice import choose
-from farthing.base.registry import rank as rank_of
 from farthing.frontier.fold_curves import Judged, SettingCurves
 from farthing.frontier.paired_choice import Contender, rank
 from farthing.frontier.row_values import difference
@@ -60,14 +57,8 @@ def _by_rows(found: list[tuple[SettingCurves, Judged]]) -> list[tuple[SettingCur
         return _by_points(found)  # a score without values of rows
     whole = max((one.most_spend for one, _ in found), default=0.0)
     overall = [one.overall([share * whole for share in _SHARES]) for one, _ in found]
-    preferences = [_preference(one.candidate.method) for one, _ in found]
-    order = rank([Contender(*each) for each in zip(standings, overall, preferences, strict=True)])
+    order = rank([Contender(*pair) for pair in zip(standings, overall, strict=True)])
     return [found[place] for place in order]
-
-
-def _preference(method: str) -> int:
-    """Return the place of a method by what it achieves on other tables; an unknown one comes last."""
-    return rank_of(method) if method in registered() else sys.maxsize
 
 
 def _by_points(found: list[tuple[SettingCurves, Judged]]) -> list[tuple[SettingCurves, Judged]]:

@@ -76,7 +76,7 @@ def create_app(settings: Settings, store: ModelStore | None = None) -> Service:
     --------
     >>> app = create_app(Settings())
     >>> sorted(app.openapi()["paths"])[:2]
-    ['/healthz', '/metrics']
+    ['/healthz', '/livez']
     """
     metrics = Metrics(settings.metrics)
     tracer = make_tracer(settings.otel)

@@ -27,6 +27,7 @@ def infer(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from farthing.forests import BudgetTreeClassifier
     >>> model = BudgetTreeClassifier(costs=[2, 5]).fit(np.eye(2), ["no", "yes"])
     >>> rows = Tensor(name="input", shape=[1, 2], datatype="FP64", data=[0.0, 1.0])

@@ -18,7 +18,7 @@ def sample_of(n_rows: int) -> NDArray[np.int64]:
     Examples
     --------
     >>> sample_of(3)
-    array([0, 1, 2])
+    array([0, 1, 2]...)
     """
     return sampled_rows(n_rows, SAMPLE_ROWS)
 

@@ -6,7 +6,7 @@ import pytest
 import farthing
 from farthing import BudgetedClassifier, BudgetedRegressor
 from farthing.costs import CostSheet, Group
-from farthing.datasets import load_bupa_liver, load_heart_disease
+from farthing.datasets import load_heart_disease
 from farthing.frontier.budgeted_model import is_heads
 
 CASCADE = ("MiserCascadeClassifier", {"n_estimators": [10], "max_depth": [2], "budget_kind": ["mean"]})
@@ -82,19 +82,17 @@ def test_refit_takes_one_fit_and_the_new_rows(heart, door):
     assert np.mean(again.predict(heart.X) == heart.y) > 0.7
 
 
-def test_a_mixture_never_takes_a_variant_with_a_cap_of_its_own():
+def test_a_mixture_never_takes_a_variant_with_a_cap_of_its_own(heart):
     """Such a variant is capped row by row, which the mixture does not do: it would spend far more."""
-    bupa = load_bupa_liver()
-    whole = bupa.costs.total(bupa.costs.features)
-    door = BudgetedClassifier(bupa.costs, "20%", methods=[CASCADE], cv=3, mixture=True)
-    door = door.fit(bupa.X, bupa.y)
-    seeds = np.arange(len(bupa.y))
+    whole = heart.costs.total(heart.costs.features)
+    door = BudgetedClassifier(heart.costs, 40.0, methods=[CASCADE], cv=3, mixture=True, random_state=0)
+    door = door.fit(heart.X, heart.y)
+    seeds = np.arange(len(heart.y))
     for share in (0.1, 0.2, 0.3):
         moved = door.at(share * whole)
         above = moved.fitted_.above
         assert above is None or above.fitted_.budget == moved.model_.fitted_.budget
-        spend = moved.spend(bupa.X, seeds=seeds).mean()
-        assert spend <= 1.1 * share * whole  # a coin of 345 rows
+        assert moved.spend(heart.X, seeds=seeds).mean() <= 1.15 * share * whole  # a coin of 303 rows
     assert door.fitted_.share > 0
 
 

@@ -112,8 +112,7 @@ def fit_on_all(
     if budget is not None and not hard:
         whole, model = model, _aim(setting, model, path, promised, rows=rows, budget=budget)
         if model is not whole:
-            # No parameters mean the model itself, which is another one now.
-            path = [point for point in path if point.params]
+            path = _reachable(path, model)
     spend = model.spend(rows.table, budget=cap)
     varied = {name for fold in setting.folds for params in fold.params for name in params}
     own = {name: value for name, value in model.get_params().items() if name in varied}
@@ -292,6 +291,20 @@ def _aim(
         key=lambda point: ({**given, **point.params} == promised.params, -len(point.params), point.spend),
     )
     return variant_of(model, best.params)
+
+
+def _reachable(path: Sequence[Point], model: BudgetedEstimator) -> list[Point]:
+    """Return the points of a fit that a variant of it still contains, as a shorter booster its own prefixes.
+
+    No parameters mean the model itself, which is another one than that of the whole fit.
+    """
+    contained = [dict(params) for params, _ in model.variants()]
+    moves = isinstance(model, AnyBudgetMixin)
+    return [
+        point
+        for point in path
+        if point.params and ((moves and set(point.params) == {"budget"}) or dict(point.params) in contained)
+    ]
 
 
 def _quote(setting: SettingCurves, params: Mapping[str, Any], spend: float) -> Point:

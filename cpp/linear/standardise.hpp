@@ -11,44 +11,35 @@
 
 namespace farthing {
 
-// Values whose squares add up without overflow.
-constexpr double kLargestSquared = 1e150;
-
 struct MeanAndScale {
     double mean = 0;
     double scale = 1;
 };
 
-inline double largest_magnitude(const double* values, index_t n) {
-    double largest = 0;
-#pragma omp simd reduction(max : largest)
-    for (index_t i = 0; i < n; ++i) largest = std::max(largest, std::fabs(values[i]));
-    return largest;
-}
-
 // IN  weights (n,), of the sum total.   INOUT term (n,): becomes (term - mean) / scale.   OUT room: n numbers.
 inline MeanAndScale standardise(double* term, Span<const double> weights, double total, double* room) {
     const index_t n = weights.size;
-    const double largest = largest_magnitude(term, n);
-    if (largest > kLargestSquared) {
-        // Squares would overflow. Divided by a power of two first, which changes no bit of the result.
+    for (index_t i = 0; i < n; ++i) room[i] = term[i] * weights[i];
+    const double mean = pairwise_sum(room, n) / total;
+    for (index_t i = 0; i < n; ++i) {
+        const double apart = term[i] - mean;
+        room[i] = apart * apart * weights[i];
+    }
+    const double square = pairwise_sum(room, n);
+    if (!std::isfinite(square)) {
+        // Squares overflow. Divided by a power of two first, which changes no bit of the result.
+        double largest = 0;
+        for (index_t i = 0; i < n; ++i) largest = std::max(largest, std::fabs(term[i]));
         int power = 0;
         std::frexp(largest, &power);
         for (index_t i = 0; i < n; ++i) term[i] = std::ldexp(term[i], -power);
         const MeanAndScale made = standardise(term, weights, total, room);
         return {std::ldexp(made.mean, power), std::ldexp(made.scale, power)};
     }
-    for (index_t i = 0; i < n; ++i) room[i] = term[i] * weights[i];
-    const double mean = pairwise_sum(room, n) / total;
-    for (index_t i = 0; i < n; ++i) {
-        term[i] -= mean;
-        room[i] = term[i] * term[i] * weights[i];
-    }
-    const double square = pairwise_sum(room, n);
     const double spread = std::sqrt(square / total);
     // The spread of a constant column is rounding error; dividing by it would amplify noise.
     const double scale = spread > 1e-12 * std::max(1.0, std::fabs(mean)) ? spread : 1.0;
-    for (index_t i = 0; i < n; ++i) term[i] /= scale;
+    for (index_t i = 0; i < n; ++i) term[i] = (term[i] - mean) / scale;
     return {mean, scale};
 }
 

@@ -72,7 +72,8 @@ def url(page_models: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="session")
+# Its event loop runs as long as it is there; other tests of the process start their own.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     if CHROMIUM is None:
         pytest.skip("no Chromium; Debian, Ubuntu: apt install chromium")

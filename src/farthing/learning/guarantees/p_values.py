@@ -6,8 +6,7 @@ most ``delta``, for every ``delta`` and every number of rows.
 - `binomial`: exact, for draws of 0 or 1.
 - `betting`: for draws from 0 to 1, of any distribution, from the capital of a bettor who bets against the
   mean being as high as the level (Waudby-Smith and Ramdas 2024). His bets grow as the variance seen so far
-  falls; bounds that know the mean alone, such as those of Hoeffding and Bentkus, certify less where rows
-  spend similar amounts.
+  falls, so that rows which spend similar amounts certify more.
 
 References
 ----------

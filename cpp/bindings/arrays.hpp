@@ -15,6 +15,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "common/huge_pages.hpp"
 #include "common/views.hpp"
 
 namespace nb = nanobind;
@@ -57,7 +58,9 @@ NumpyArray<T> to_numpy(std::vector<T>&& values) {
 // Values that a kernel will write, every one of them: they begin without a value.
 template <class T>
 std::unique_ptr<T[]> unwritten(std::size_t n) {
-    return std::unique_ptr<T[]>(new T[n]);
+    std::unique_ptr<T[]> values(new T[n]);
+    wish_huge_pages(values.get(), n * sizeof(T));
+    return values;
 }
 
 template <class T>

@@ -72,11 +72,47 @@ def temperature_of(
     True
     """
     logs = np.log(np.maximum(probabilities, _MIN_PROBABILITY))
+    return _best_temperature(_margins(logs, codes), weights)
+
+
+def score_temperature(
+    scores: NDArray[np.float64], codes: NDArray[np.int64], weights: NDArray[np.float64] | None = None
+) -> float:
+    """Return the divisor of scores that minimises the log loss of held-out rows, as in `temperature_of`.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_rows, 1) or (n_rows, n_classes)
+        The log-odds of the second of two classes, or a score of each class.
+    codes, weights
+        As in `temperature_of`.
+
+    Examples
+    --------
+    >>> overconfident = np.array([[-4.6], [-4.6], [-4.6]])
+    >>> score_temperature(overconfident, np.array([0, 0, 1])) > 1
+    True
+    """
+    if scores.shape[1] == 1:
+        margins = np.where(codes[:, np.newaxis] == 0, scores, -scores)
+    else:
+        margins = _margins(scores, codes)
+    # As far apart as the logarithms of probabilities can be.
+    widest = -np.log(_MIN_PROBABILITY)
+    return _best_temperature(np.clip(margins, -widest, widest), weights)
+
+
+def _margins(logs: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the scores of the other classes less that of the true one, shape (n_rows, n_classes - 1)."""
     every, n_classes = np.arange(len(logs))[:, np.newaxis], logs.shape[1]
     others = (codes[:, np.newaxis] + np.arange(1, n_classes)) % n_classes
-    margins = logs[every, others] - logs[every, codes[:, np.newaxis]]
+    return np.asarray(logs[every, others] - logs[every, codes[:, np.newaxis]])
+
+
+def _best_temperature(margins: NDArray[np.float64], weights: NDArray[np.float64] | None) -> float:
+    """Return the temperature that minimises the log loss of rows with these margins."""
     counted = None if weights is None or (weights == 1).all() else np.ascontiguousarray(weights)
-    total = len(codes) if counted is None else float(counted.sum())
+    total = len(margins) if counted is None else float(counted.sum())
 
     # The search is over log T, where the loss is close to symmetric around its minimum. It is bounded, since
     # without a single error on the held-out rows the best temperature would be 0.

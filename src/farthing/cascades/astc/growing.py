@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +19,6 @@ from farthing.costs import CostSheet, spending_limit, within_budget
 from farthing.deadline import check_deadline
 from farthing.learning.forward_regression import ForwardSelection
 from farthing.learning.moments import Moments
-from farthing.typing import Floats
 
 # Nodes by their place in a heap: the root is 1, the children of node k are 2 k and 2 k + 1.
 Nodes: TypeAlias = dict[int, Node]
@@ -31,23 +31,23 @@ class ColumnList:
     Attributes
     ----------
     columns : list of int
-    totals : ndarray of float64, shape (n_columns + 1,)
-        What the first so many of them cost.
+    totals : list of float
+        What the first 0, 1, 2 ... of them cost, ascending.
     """
 
     columns: list[int]
-    totals: Floats
+    totals: list[float]
 
     @classmethod
     def of(cls, costs: CostSheet, columns: list[int]) -> ColumnList:
         """Price the beginnings of a list."""
         rank = np.full(len(costs.features), len(columns))
         rank[columns] = np.arange(len(columns))
-        return cls(columns, costs.total_rows(rank < np.arange(len(columns) + 1)[:, np.newaxis]))
+        return cls(columns, costs.total_rows(rank < np.arange(len(columns) + 1)[:, np.newaxis]).tolist())
 
     def beginning(self, budget: float) -> list[int]:
         """Return the first columns, as many as a budget affords."""
-        return self.columns[: np.count_nonzero(self.totals[1:] <= spending_limit(budget))]
+        return self.columns[: bisect_right(self.totals, spending_limit(budget)) - 1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +190,7 @@ def _extended(problem: GrowthProblem, owned: ColumnList, place: int, moments: Mo
         selection.take(column)
     for budget in problem.budgets(place):
         # Otherwise the root has used the part of this level.
-        if within_budget(float(owned.totals[-1]), budget):
+        if within_budget(owned.totals[-1], budget):
             bought = selection.select(problem.costs, owned.columns, budget, problem.min_gain)
             if bought:
                 return ColumnList.of(problem.costs, owned.columns + bought)

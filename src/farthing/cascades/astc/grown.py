@@ -52,17 +52,19 @@ class EndScores:
         # These rows side by side: scattered over the table, each entry would be read with others around it.
         self._entries = np.ascontiguousarray(design.entries[:, ::step])
         self._step = step
-        self._asked = np.zeros(design.entries.shape[1], dtype=np.bool_)
-        self._asked[::step] = True
+        self._n_rows = design.entries.shape[1]
 
     def of(self, nodes: Nodes) -> Floats:
         """Return the scores, shape (n_outputs, n_some_rows)."""
         scores = np.empty((len(nodes[1].intercept), self._entries.shape[1]))
-        for place, node in nodes.items():
-            if 2 * place not in nodes:
-                numbers = node.rows.numbers
-                asked = numbers[np.flatnonzero(self._asked[numbers])] // self._step
-                scores[:, asked] = node.scores(self._entries, asked)
+        ends = [node for place, node in nodes.items() if 2 * place not in nodes]
+        end_of = np.empty(self._n_rows, dtype=np.int16)
+        for number, node in enumerate(ends):
+            end_of[node.rows.numbers] = number
+        end_of = np.ascontiguousarray(end_of[:: self._step])
+        for number, node in enumerate(ends):
+            asked = np.flatnonzero(end_of == number)
+            scores[:, asked] = node.scores(self._entries, asked)
         return scores
 
 

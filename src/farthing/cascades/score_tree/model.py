@@ -13,7 +13,7 @@ from farthing.base import ClassifierModel, FittedModel, RegressorModel, Training
 from farthing.cascades.score_tree.policy import ScoreTreePolicy
 from farthing.cascades.score_tree.tree import ScoreTree
 from farthing.learning.affordable import affordable
-from farthing.learning.calibration import temperature_of
+from farthing.learning.calibration import score_temperature
 from farthing.learning.losses import scores_to_probabilities
 from farthing.typing import Floats
 from farthing.walks import Policy
@@ -243,5 +243,4 @@ def tree_temperature(tree: ScoreTree, rows: TrainingSet, scores: Floats | None =
         return 1.0
     some = slice(None, None, calibration_step(len(rows)))
     outputs = tree.outputs(rows.values[some]) if scores is None else scores.T
-    probabilities = scores_to_probabilities(outputs, rows.n_classes)
-    return temperature_of(probabilities, rows.target[some], rows.weights[some])
+    return score_temperature(outputs, rows.target[some], rows.weights[some])

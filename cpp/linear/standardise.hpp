@@ -16,16 +16,16 @@ struct MeanAndScale {
     double scale = 1;
 };
 
-// IN  weights (n,), of the sum total.   INOUT term (n,): becomes (term - mean) / scale.   OUT room: n numbers.
-inline MeanAndScale standardise(double* term, Span<const double> weights, double total, double* room) {
+// IN  weights (n,), of the sum total.   INOUT term (n,): becomes (term - mean) / scale.
+inline MeanAndScale standardise(double* term, Span<const double> weights, double total) {
     const index_t n = weights.size;
-    for (index_t i = 0; i < n; ++i) room[i] = term[i] * weights[i];
-    const double mean = pairwise_sum(room, n) / total;
-    for (index_t i = 0; i < n; ++i) {
+    const double* weight = weights.data;
+    const double mean = pairwise_sum_of([=](index_t i) { return term[i] * weight[i]; }, 0, n) / total;
+    const auto weighed_square = [=](index_t i) {
         const double apart = term[i] - mean;
-        room[i] = apart * apart * weights[i];
-    }
-    const double square = pairwise_sum(room, n);
+        return apart * apart * weight[i];
+    };
+    const double square = pairwise_sum_of(weighed_square, 0, n);
     if (!std::isfinite(square)) {
         // Squares overflow. Divided by a power of two first, which changes no bit of the result.
         double largest = 0;
@@ -33,7 +33,7 @@ inline MeanAndScale standardise(double* term, Span<const double> weights, double
         int power = 0;
         std::frexp(largest, &power);
         for (index_t i = 0; i < n; ++i) term[i] = std::ldexp(term[i], -power);
-        const MeanAndScale made = standardise(term, weights, total, room);
+        const MeanAndScale made = standardise(term, weights, total);
         return {std::ldexp(made.mean, power), std::ldexp(made.scale, power)};
     }
     const double spread = std::sqrt(square / total);
@@ -44,9 +44,8 @@ inline MeanAndScale standardise(double* term, Span<const double> weights, double
 }
 
 // Standardises a term over the rows that have a finite value; the others get 0.
-// IN  seen (n,), weights (n,).   INOUT term (n,).   OUT room: n numbers.
-inline MeanAndScale standardise_seen(double* term, const std::vector<char>& seen, Span<const double> weights,
-                                     double* room) {
+// IN  seen (n,), weights (n,).   INOUT term (n,).
+inline MeanAndScale standardise_seen(double* term, const std::vector<char>& seen, Span<const double> weights) {
     std::vector<double> found;
     std::vector<double> known;
     for (index_t i = 0; i < weights.size; ++i) {
@@ -57,7 +56,7 @@ inline MeanAndScale standardise_seen(double* term, const std::vector<char>& seen
     MeanAndScale made;
     if (!found.empty()) {
         const double total = pairwise_sum(known.data(), static_cast<index_t>(known.size()));
-        made = standardise(found.data(), view(known), total, room);
+        made = standardise(found.data(), view(known), total);
     }
     const double* next = found.data();
     for (index_t i = 0; i < weights.size; ++i) term[i] = seen[i] ? *next++ : 0.0;
@@ -89,7 +88,6 @@ void standardise_terms(Matrix<T> values, Span<const index_t> columns, Span<const
     }
     const double total = pairwise_sum(weights.data, n);
     std::vector<char> seen(static_cast<std::size_t>(n));
-    std::vector<double> room(static_cast<std::size_t>(n));
     for (index_t t = 0; t < columns.size; ++t) {
         double* term = terms + t * n;
         const bool all_seen = all_finite(term, n);
@@ -99,8 +97,8 @@ void standardise_terms(Matrix<T> values, Span<const index_t> columns, Span<const
         if (!std::isnan(category[t])) {
             for (index_t i = 0; i < n; ++i) term[i] = term[i] == category[t];
         }
-        const MeanAndScale made = all_seen ? standardise(term, weights, total, room.data())
-                                           : standardise_seen(term, seen, weights, room.data());
+        const MeanAndScale made = all_seen ? standardise(term, weights, total)
+                                           : standardise_seen(term, seen, weights);
         mean[t] = made.mean;
         scale[t] = made.scale;
     }

@@ -26,10 +26,12 @@ from farthing.base import AnyBudgetMixin, Point, SweepContext
 from farthing.costs import CostSheet
 from farthing.datasets import load_bupa_liver, load_table
 from farthing.frontier.candidates import Candidate, candidates
+from farthing.frontier.evaluation import Evaluation
 from farthing.frontier.fold_curves import Judged
 from farthing.frontier.paired_choice import Contender, rank
 from farthing.frontier.race import HOPELESS, STAY, heats, survivors
 from farthing.frontier.row_values import Standing
+from farthing.frontier.scorers import errors_of_rows
 from farthing.table import PreparedTable
 
 NAME = "door_rules"
@@ -84,8 +86,9 @@ def aimed(model: Any, table: PreparedTable, y: NDArray[np.int64], budgets: list[
     """Return for each budget the spend of the model that it takes, and which rows are right, with losses."""
     found = []
     for params, _, decided in model.decide_variants(table):
-        loss = ((decided.probabilities - (y[:, np.newaxis] == model.classes_)) ** 2).sum(axis=1)
-        found.append([float(decided.spent.mean()), decided.prediction == y, loss, dict(params)])
+        told = Evaluation(y, decided.prediction, decided.probabilities, decided.spent, classes=model.classes_)
+        right = decided.prediction == y
+        found.append([float(decided.spent.mean()), right, errors_of_rows(told), dict(params)])
     taken = []
     for budget in budgets:
         fits = [one for one in found if one[0] <= budget * (1 + 1e-9)]

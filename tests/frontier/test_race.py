@@ -46,9 +46,9 @@ def test_those_who_have_no_model_within_the_budget_leave():
 
 
 def test_scores_without_rows_are_compared_by_points():
-    points = {p: Judged(Point("Tree", {}, 1.0, 1.0, score), None) for p, score in enumerate((0.6, 0.9, 0.8))}
-    assert 1 in survivors(points, 2)
-    assert len(survivors(points, 2)) == STAY[-1]
+    scores = np.random.default_rng(0).permutation(STAY[-1] + 2)
+    points = {p: Judged(Point("Tree", {}, 1.0, 1.0, float(score)), None) for p, score in enumerate(scores)}
+    assert survivors(points, len(STAY)) == np.flatnonzero(scores >= 2).tolist()
 
 
 @pytest.mark.parametrize("gap", [0.03, 0.1])

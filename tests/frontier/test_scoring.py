@@ -9,7 +9,7 @@ from sklearn.metrics import average_precision_score, make_scorer, roc_auc_score
 
 from farthing.frontier import ErrorCosts
 from farthing.frontier.roc_error import roc_error
-from farthing.frontier.scorers import Evaluation, scorer_of
+from farthing.frontier.scorers import Evaluation, brier, scorer_of
 from farthing.metrics import ndcg
 
 
@@ -116,3 +116,18 @@ class TestErrorCosts:
 def test_an_unknown_name_is_refused_with_the_nearest_one():
     with pytest.raises(ValueError, match=r"scoring 'roc_acu' is not .* \(did you mean 'roc_auc'\?\)"):
         scorer_of("roc_acu", classifies=True)
+
+
+def test_right_labels_count_though_their_probabilities_are_too_sure():
+    """A deep tree is certain of every label: by its squared distance alone it would lose to a stump."""
+    y = np.zeros(100, dtype=int)
+    sure = np.where(np.arange(100) < 80, 1.0, 0.0)
+    careful = np.where(np.arange(100) < 75, 0.75, 0.25)
+    scorer = scorer_of("accuracy", classifies=True)
+
+    def evaluation(chance):
+        both = np.column_stack([chance, 1 - chance])
+        return Evaluation(y, (chance < 0.5).astype(int), both, np.zeros(100), classes=np.arange(2))
+
+    assert brier(evaluation(sure)) > brier(evaluation(careful))
+    assert scorer.loss(evaluation(sure)) < scorer.loss(evaluation(careful))

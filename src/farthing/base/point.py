@@ -35,8 +35,8 @@ class Point:
     error : float
         Standard error of the score; NaN if there is none.
     loss : float
-        Breaks ties between scores: the Brier score of the probabilities if the score is the accuracy, else
-        NaN.
+        Breaks ties between scores: half the errors and a quarter of the Brier score of the probabilities if
+        the score is the accuracy, else NaN.
     test_spend, test_score : float
         The same on test rows, which were used for no choice; NaN if there are none.
     details : mapping of str to float

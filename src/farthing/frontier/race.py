@@ -21,10 +21,10 @@ import numpy as np
 from farthing.frontier.fold_curves import Judged
 from farthing.frontier.row_values import Standing, difference
 
-HOPELESS: Final = 1.5
+HOPELESS: Final = 2.5
 """Standard errors of a paired difference by which a setting must be behind to leave, whatever its place."""
 
-STAY: Final = (5, 3, 2)
+STAY: Final = (7, 6, 4)
 """The most settings that stay after each heat; the last number holds for all later ones."""
 
 

@@ -11,8 +11,8 @@ from farthing.base.any_budget import AnyBudgetMixin
 if TYPE_CHECKING:
     from farthing.base.point import Point
 
-# Scores within this many standard errors of the best one count as equal to it.
-_AS_GOOD: Final = 0.5
+AS_GOOD: Final = 0.5
+"""Scores within this many standard errors of the best one count as equal to it."""
 
 
 def choose(fitting: Iterable[Point]) -> Point | None:
@@ -46,7 +46,7 @@ def choose(fitting: Iterable[Point]) -> Point | None:
         return max(points, key=lambda point: (point.score, -point.spend))
     points = _ends(points)
     best = max(points, key=lambda point: (point.score, -point.loss))
-    least = best.score - (0.0 if math.isnan(best.error) else _AS_GOOD * best.error)
+    least = best.score - (0.0 if math.isnan(best.error) else AS_GOOD * best.error)
     return min(
         (point for point in points if point.score >= least), key=lambda point: (point.loss, point.spend)
     )

@@ -22,7 +22,7 @@ from farthing.base import AnyBudgetMixin, Point
 from farthing.base.choice import choose
 from farthing.costs import spending_limit, within_budget
 from farthing.frontier.candidates import Candidate
-from farthing.frontier.row_values import RowValues, Standing
+from farthing.frontier.row_values import RowValues, Standing, cross_fitted
 from farthing.typing import Floats
 
 
@@ -158,7 +158,9 @@ class SettingCurves:
         """Return the point by which the setting is judged within a budget; None if it has none within it.
 
         A method that aims at budgets itself is judged by models that were aimed, one per fold; another one by
-        the variant to choose among those within the budget.
+        the variant to choose among those within the budget. The values of the rows are those of variants that
+        other rows chose, see `cross_fitted`: the best of a hundred variants is better on the rows that chose
+        it than on new ones, and methods with few variants would lose by that.
 
         Parameters
         ----------
@@ -167,23 +169,32 @@ class SettingCurves:
         hard : bool
             Whether it applies to every row.
         """
-        if budget is not None and not hard and self.is_any_budget:
-            point = self.aimed(budget)
-            places = [fold.within(budget) for fold in self.folds]
-        else:
-            found = choose(p for p in self.points() if within_budget(p.spend_of(hard=hard), budget))
-            if found is None:
-                return None
-            point = found
-            key = next(key for key, one in self._by_variant.items() if one is point)
-            places = [variants[key] for variants in self._places]
-        if not within_budget(point.spend_of(hard=hard), budget):
+        point, fitting = self._point(budget, hard=hard)
+        if point is None or not within_budget(point.spend_of(hard=hard), budget):
             return None
-        values = [fold.values for fold in self.folds]
-        if any(one is None for one in values):
+        values = [fold.values for fold in self.folds if fold.values is not None]
+        if len(values) < len(self.folds):
             return Judged(point, None)
-        parts = [(one, place) for one, place in zip(values, places, strict=True) if one is not None]
-        return Judged(point, Standing.of(parts))
+        if fitting is None:
+            places = [fold.within(budget) for fold in self.folds] if budget is not None else []
+            return Judged(point, Standing.of(list(zip(values, places, strict=True))))
+        places_of = [[variants[key] for variants in self._places] for key in fitting]
+        parts = [one.of_models([places[number] for places in places_of]) for number, one in enumerate(values)]
+        return Judged(point, cross_fitted(parts))
+
+    def _point(self, budget: float | None, *, hard: bool) -> tuple[Point | None, list[str] | None]:
+        """Return the point of `judged`, and the variants that it was chosen from, by their keys.
+
+        None in place of the variants means models that were aimed, one per fold.
+        """
+        if budget is not None and not hard and self.is_any_budget:
+            return self.aimed(budget), None
+        fitting = {
+            key: point
+            for key, point in self._by_variant.items()
+            if within_budget(point.spend_of(hard=hard), budget)
+        }
+        return choose(fitting.values()), list(fitting)
 
     def overall(self, budgets: Sequence[float]) -> float:
         """Return the mean loss over several mean budgets; without a loss, the score negated.
@@ -193,8 +204,12 @@ class SettingCurves:
         budgets : sequence of float
             Ascending. One that is below the cheapest model counts as that of the cheapest.
         """
-        found = [self.judged(budget, hard=False) for budget in budgets]
-        points = [one.point for one in found if one is not None]
+        found = [self._point(budget, hard=False)[0] for budget in budgets]
+        points = [
+            point
+            for point, budget in zip(found, budgets, strict=True)
+            if point is not None and within_budget(point.spend, budget)
+        ]
         losses = [-point.score if math.isnan(point.loss) else point.loss for point in points]
         losses = losses[:1] * (len(budgets) - len(losses)) + losses
         return float(np.mean(losses)) if losses else math.inf

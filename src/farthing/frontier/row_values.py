@@ -10,12 +10,16 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing.base.choice import AS_GOOD
 from farthing.frontier.evaluation import Evaluation
 from farthing.frontier.scorer import Scorer
 from farthing.typing import Floats
 
 # Rows of a fold that are compared; more would add little, and every model of every fit keeps them.
 MOST_ROWS: Final = 4000
+
+# Groups of rows, each judged by the models that the others choose.
+N_GROUPS: Final = 5
 
 # Halved memory: the values are only compared.
 Values: TypeAlias = NDArray[np.float32]
@@ -42,6 +46,11 @@ class RowValues:
     spends: Values
     weights: Floats
     rows: NDArray[np.int64]
+
+    def of_models(self, places: Sequence[int]) -> RowValues:
+        """Return the values of some models, in a given order."""
+        some = list(places)
+        return RowValues(self.scores[some], self.losses[some], self.spends[some], self.weights, self.rows)
 
     def state(self) -> dict[str, str]:
         """Return the values as text, for a cache."""
@@ -154,6 +163,49 @@ class Standing:
         places = np.argsort(self.rows, kind="stable")
         found = places[np.searchsorted(self.rows, rows, sorter=places)]
         return Standing(self.scores[found], self.losses[found], self.weights[found], self.rows[found])
+
+
+def cross_fitted(parts: Sequence[RowValues]) -> Standing:
+    """Return the values of rows, each by the model that the rows of other groups choose.
+
+    Every row belongs to one of `N_GROUPS` groups, by its place. For each group the model to take is chosen by
+    the rows of the others: of the models whose score is within half a standard error of the best, the one of
+    the least loss, as in `farthing.base.choice.choose`.
+
+    Parameters
+    ----------
+    parts : sequence of RowValues
+        One for each fold, with the same models in the same order.
+
+    Examples
+    --------
+    >>> losses = np.array([[0.1, 0.1, 0.1, 0.1, 0.9], [0.2, 0.2, 0.2, 0.2, 0.0]], dtype=np.float32)
+    >>> values = RowValues(-losses, losses, np.zeros((2, 5)), np.ones(5), np.arange(5))
+    >>> cross_fitted([values]).losses
+    array([0.2, 0.2, 0.2, 0.2, 0.9], dtype=float32)
+    """
+    scores = np.concatenate([part.scores for part in parts], axis=1)
+    losses = np.concatenate([part.losses for part in parts], axis=1)
+    weights = np.concatenate([part.weights for part in parts])
+    groups = np.concatenate([np.arange(len(part.rows)) for part in parts]) % N_GROUPS
+    models = np.zeros(len(weights), dtype=np.int64)
+    for group in range(N_GROUPS):
+        others = groups != group
+        if others.any():
+            models[~others] = _best_model(scores[:, others], losses[:, others], weights[others])
+    every = np.arange(len(weights))
+    rows = np.concatenate([part.rows for part in parts])
+    return Standing(scores[models, every], losses[models, every], weights, rows)
+
+
+def _best_model(scores: Values, losses: Values, weights: Floats) -> int:
+    """Return the model to take by the scores and losses of rows, shape (n_models, n_rows) each."""
+    shares = weights / weights.sum()
+    mean_scores, mean_losses = scores @ shares, losses @ shares
+    best = int(np.lexsort([mean_losses, -mean_scores])[0])
+    error = float(np.sqrt(np.sum((shares * (scores[best] - mean_scores[best])) ** 2)))
+    fits = np.flatnonzero(mean_scores >= mean_scores[best] - AS_GOOD * error)
+    return int(fits[np.argmin(mean_losses[fits])])
 
 
 @dataclass(frozen=True)

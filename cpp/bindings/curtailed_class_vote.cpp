@@ -26,7 +26,7 @@ Predictions curtailed_classes(const Predictor& predictor, const Table<T>& X, con
                               const Vector<std::int8_t>& node_sum, const std::optional<Vector<double>>& budgets,
                               const Vector<double>& own, const Vector<double>& shared, const Vector<index_t>& group_of,
                               int n_threads) {
-    const ForestView& forest = predictor.view();
+    const ForestView& forest = predictor.dense_view();
     const index_t k = forest.n_outputs;
     const ClassCurtailPlan plan{span(order),       span(position),   span(stump),     span(weights),
                                 span(shared_lead), span(shared_sum), span(node_lead), span(node_sum),

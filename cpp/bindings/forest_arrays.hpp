@@ -23,6 +23,30 @@ using MutableVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>
 // What each node adds to the output.
 using Scores = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
+// The same, if most are zero. The Python side keeps the arrays alive.
+struct SparseScores {
+    SparseScores(Vector<index_t> starts, Vector<std::int32_t> columns, Vector<double> entries, index_t n_columns)
+        : rows{span(starts), span(columns), span(entries)}, width(n_columns), kept_starts_(starts),
+          kept_columns_(columns), kept_entries_(entries) {
+        const auto n_entries = static_cast<index_t>(rows.entries.size);
+        require(n_columns >= 1 && rows.columns.size == n_entries, "columns and entries: one each, within the width");
+        require(rows.starts.size >= 1 && rows.starts[0] == 0 && rows.starts[rows.starts.size - 1] == n_entries,
+                "starts: from 0 to the number of entries");
+        for (index_t row = 1; row < rows.starts.size; ++row)
+            require(rows.starts[row - 1] <= rows.starts[row], "starts: ascending");
+        for (const std::int32_t column : rows.columns)
+            require(0 <= column && column < n_columns, "columns: within the width");
+    }
+
+    SparseRows rows;
+    index_t width;
+
+private:
+    Vector<index_t> kept_starts_;
+    Vector<std::int32_t> kept_columns_;
+    Vector<double> kept_entries_;
+};
+
 // The arrays of a forest without its scores. The Python side keeps them alive and has validated them.
 struct ForestArrays {
     ForestArrays(index_t n_features, index_t n_outputs, Vector<index_t> offsets, Vector<index_t> target,
@@ -64,7 +88,9 @@ struct ForestArrays {
     }
 
     // (n_outputs,): the sum over the current nodes of the first `end` trees.
-    NumpyArray<double> total(const Scores& scores, const Vector<index_t>& nodes, index_t end, bool single_sums) const {
+    template <class AnyScores>
+    NumpyArray<double> total(const AnyScores& scores, const Vector<index_t>& nodes, index_t end,
+                             bool single_sums) const {
         const ForestView forest = with_scores(scores, single_sums);
         for (const index_t first : view.target) require(first + forest.width <= view.n_outputs, "scores: too wide");
         check_nodes(span(nodes), 0, end);
@@ -74,7 +100,8 @@ struct ForestArrays {
     }
 
     // (nodes,): where the nodes send a refused value.
-    NumpyArray<std::uint8_t> refused_ways(const Scores& scores, const Vector<double>& cover) const {
+    template <class AnyScores>
+    NumpyArray<std::uint8_t> refused_ways(const AnyScores& scores, const Vector<double>& cover) const {
         const ForestView forest = with_scores(scores, false);
         for (const index_t first : view.target) require(first + forest.width <= view.n_outputs, "scores: too wide");
         require(static_cast<index_t>(cover.shape(0)) == view.feature.size, "cover: one for each node");
@@ -93,6 +120,14 @@ struct ForestArrays {
         forest.width = static_cast<index_t>(scores.shape(1));
         forest.scores = {scores.data(), static_cast<index_t>(scores.size())};
         forest.single_sums = single_sums;
+        return forest;
+    }
+    ForestView with_scores(const SparseScores& scores, bool single_sums) const {
+        require(scores.rows.starts.size == view.feature.size + 1, "scores: one row for each node");
+        require(!single_sums, "sums that are rounded after each tree need all scores");
+        ForestView forest = view;
+        forest.width = scores.width;
+        forest.sparse = scores.rows;
         return forest;
     }
 

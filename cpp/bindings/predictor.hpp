@@ -28,8 +28,16 @@ public:
     Predictor(const ForestArrays& arrays, Scores scores, bool single_sums)
         : kept_(arrays), kept_scores_(scores),
           forest_(std::make_unique<PreparedForest>(arrays.with_scores(scores, single_sums))) {}
+    Predictor(const ForestArrays& arrays, const SparseScores& scores, bool single_sums)
+        : kept_(arrays), kept_sparse_(scores),
+          forest_(std::make_unique<PreparedForest>(arrays.with_scores(scores, single_sums))) {}
 
     const ForestView& view() const { return forest_->trees.forest(); }
+    // The same, for kernels that read its scores themselves.
+    const ForestView& dense_view() const {
+        require(!view().is_sparse(), "this kernel needs scores that are not sparse");
+        return view();
+    }
 
     template <class T>
     Predictions predict(const Table<T>& X, bool want_touched, int n_threads) const {
@@ -87,7 +95,8 @@ public:
 
 private:
     ForestArrays kept_;
-    Scores kept_scores_;
+    std::optional<Scores> kept_scores_;
+    std::optional<SparseScores> kept_sparse_;
     std::unique_ptr<PreparedForest> forest_;
 
     template <class T>

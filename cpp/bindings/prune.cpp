@@ -84,7 +84,7 @@ public:
     static Pruning make(const Predictor& predictor, const Table<T>& X, const Vector<std::int64_t>& gain,
                         const Vector<std::int64_t>& own, const Vector<std::int64_t>& shared,
                         const Vector<index_t>& group_of, std::int64_t test) {
-        const ForestView& view = predictor.view();
+        const ForestView& view = predictor.dense_view();
         require(static_cast<index_t>(X.shape(1)) == view.n_features, "X: one column for each feature");
         require(static_cast<index_t>(gain.shape(0)) == view.feature.size, "gain: one for each node");
         require(static_cast<index_t>(own.shape(0)) == view.n_features, "own: one for each feature");
@@ -149,7 +149,7 @@ using Errors = nb::typed<nb::tuple, NumpyArray<std::int64_t>, NumpyArray<std::in
 template <class T>
 Errors node_errors_of(const Predictor& predictor, const Table<T>& X, const Vector<index_t>& y,
                       const Vector<index_t>& label) {
-    const ForestView& view = predictor.view();
+    const ForestView& view = predictor.dense_view();
     require(static_cast<index_t>(X.shape(1)) == view.n_features, "X: one column for each feature");
     require(y.shape(0) == X.shape(0), "y: one for each row");
     require(static_cast<index_t>(label.shape(0)) == view.feature.size, "label: one for each node");
@@ -168,7 +168,7 @@ template <class T>
 Curves path_curve_of(const Predictor& predictor, const Table<T>& X, const Vector<index_t>& drop, index_t n_entries,
                      const Vector<index_t>& y, index_t prior, const Vector<index_t>& group_of, index_t n_groups,
                      int n_threads) {
-    const ForestView& view = predictor.view();
+    const ForestView& view = predictor.dense_view();
     require(static_cast<index_t>(X.shape(1)) == view.n_features, "X: one column for each feature");
     require(y.shape(0) == X.shape(0), "y: one for each row");
     require(static_cast<index_t>(drop.shape(0)) == view.feature.size, "drop: one for each node");
@@ -191,7 +191,7 @@ Curves path_curve_of(const Predictor& predictor, const Table<T>& X, const Vector
 template <class T>
 FeatureRemoval feature_paths(const Predictor& predictor, const Table<T>& X, const Vector<index_t>& group_of,
                              index_t n_groups) {
-    const ForestView& view = predictor.view();
+    const ForestView& view = predictor.dense_view();
     require(static_cast<index_t>(X.shape(1)) == view.n_features, "X: one column for each feature");
     require(static_cast<index_t>(group_of.shape(0)) == view.n_features, "group_of: one for each feature");
     for (const index_t group : span(group_of)) require(group < n_groups, "group_of names no group");

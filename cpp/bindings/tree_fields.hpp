@@ -1,4 +1,5 @@
-// tree_fields: a grown tree as a dict of arrays, the arguments of Forest.from_arrays.
+// tree_fields: a grown tree as a dict of arrays, the argument of Forest.from_core. Values that are mostly zero are a
+// tuple: starts, columns, entries and width of their sparse rows.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,13 @@ inline Fields fields(Tree&& tree) {
     out["missing"] = to_numpy(std::move(tree.missing));
     out["category"] = to_numpy(std::move(tree.category));
     out["category_words"] = to_numpy(std::move(tree.category_words));
-    out["value"] = to_numpy(std::move(tree.value), {n, width});
+    if (tree.sparse) {
+        out["value"] = nb::make_tuple(to_numpy(std::move(tree.sparse_value.starts)),
+                                      to_numpy(std::move(tree.sparse_value.columns)),
+                                      to_numpy(std::move(tree.sparse_value.entries)), width);
+    } else {
+        out["value"] = to_numpy(std::move(tree.value), {n, width});
+    }
     out["cover"] = to_numpy(std::move(tree.cover));
     return out;
 }

@@ -101,7 +101,7 @@ public:
     template <class T>
     Sampled top_classes(const Predictor& predictor, const Table<T>& X, const Vector<double>& budgets,
                         int n_threads) const {
-        const ForestView& forest = predictor.view();
+        const ForestView& forest = predictor.dense_view();
         require(plan_.top, "the plan takes learners from the top");
         require(forest.n_trees() == plan_.n_learners(), "the forest has one tree for each learner");
         require(forest.n_features == sheet_.n_features(), "the forest has the features of the sheet");
@@ -166,7 +166,7 @@ private:
     CostSheet sheet_;
 
     TreeVotes tree_votes(const Predictor& predictor) const {
-        const ForestView& forest = predictor.view();
+        const ForestView& forest = predictor.dense_view();
         require(forest.n_trees() == plan_.n_learners(), "the forest has one tree for each learner");
         require(forest.n_features == sheet_.n_features(), "the forest has the features of the sheet");
         require(forest.width == 1, "the trees have one score a node");

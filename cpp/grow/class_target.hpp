@@ -26,6 +26,7 @@ public:
     using Row = ClassRow;
     static constexpr bool kUpdatesRoot = false;
     static constexpr bool kAddsRows = false;
+    static constexpr bool kSparseValues = true;  // deep nodes hold few of many classes
     static constexpr bool kCentersCuts = true;  // trees grow until nodes are pure, and small nodes have empty bins
 
     ClassTarget(Span<const index_t> labels, Span<const double> weights, index_t n_classes, ImpurityFunction impurity,

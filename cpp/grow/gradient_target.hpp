@@ -45,6 +45,7 @@ template <GradientSums kSums>
 class GradientTarget {
 public:
     using Row = std::conditional_t<kSums == GradientSums::full, GradientRow, std::int64_t>;
+    static constexpr bool kSparseValues = false;  // boosted values are rarely zero
     static constexpr bool kCentersCuts = false;  // boosted trees are small, so their nodes have few empty bins
     static constexpr bool kUpdatesRoot = kSums == GradientSums::packed;  // see root_histogram_update.hpp
     static constexpr bool kAddsRows = false;

@@ -48,6 +48,7 @@ public:
           chooser_(target, sheet, options, std::move(owned), ledger),
           search_(table, target, options, std::move(columns), chooser_, workspace, root_update) {
         tree_.n_values = target.n_values();
+        tree_.sparse = Target::kSparseValues && tree_.n_values >= kMinSparseValues;
         const index_t depth = std::min<index_t>(options.max_depth, 5);  // small trees grow without moving their nodes
         const index_t n_rows = std::max<index_t>(1, static_cast<index_t>(rows_.size()));
         const index_t n_leaves = std::min({options.max_leaves, index_t{1} << depth, n_rows});
@@ -69,6 +70,7 @@ public:
             check_interrupt();
         }
         search_.finish(leaves_);
+        tree_.finish_values();
         return std::move(tree_);
     }
 
@@ -97,6 +99,8 @@ public:
     }
 
 private:
+    static constexpr index_t kMinSparseValues = 32;  // with fewer values in a node, zeros take little memory
+
     const BinnedTable& table_;
     const Target& target_;
     const CostSheet& sheet_;
@@ -147,6 +151,7 @@ private:
         leaf.node = tree_.n_nodes();
         splits_.emplace_back();
         target_.values(leaf.sums.data(), tree_.add_leaf(target_.cover(leaf.sums.data())));
+        tree_.store_values();
     }
 
     // What sending a row one node down needs, in one place.
@@ -300,6 +305,8 @@ private:
             // Under the model ledger a later purchase can make one of its splits worthwhile.
             if (options_.ledger == LedgerKind::row || leaves_[place].splits.empty()) {
                 search_.release_histogram(leaves_[place]);
+                // It stays a leaf. With many classes, the sums of all leaves are as large as a tree.
+                if constexpr (Target::kSparseValues) std::vector<std::int64_t>().swap(leaves_[place].sums);
             }
             return;
         }

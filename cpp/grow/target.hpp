@@ -14,6 +14,7 @@
 //     pure(sums)                     whether no split can gain anything
 //     order_key(sums, order)         sort key of a category, for each of n_orders() orders to try
 //     kCentersCuts, kUpdatesRoot     see grower.hpp and root_histogram_update.hpp
+//     kSparseValues                  whether most values of a node may be zero
 //     kAddsRows                      whether it has add_rows(sums, rows, n), faster than n times add(sums, row)
 #pragma once
 

@@ -64,6 +64,7 @@ struct VectorRow {
 class VectorTarget {
 public:
     using Row = VectorRow;
+    static constexpr bool kSparseValues = false;  // boosted values are rarely zero
     static constexpr bool kCentersCuts = false;  // boosted trees are small, so their nodes have few empty bins
     static constexpr bool kUpdatesRoot = false;
     static constexpr bool kAddsRows = true;

@@ -113,6 +113,16 @@ private:
 
     template <index_t kTrees>
     void add_scores(index_t t, const std::uint8_t* const* stops) const {
+        if (view_.is_sparse()) {
+            for (index_t i = 0; i < kTrees; ++i) {
+                const auto& tree = trees_.tree(t + i);
+                const std::int32_t* places = small_.places(t + i);
+                for (index_t r = 0; r < n_; ++r) {
+                    view_.add_node(t, trees_.source(tree, places[stops[i][r]]), outputs(r));
+                }
+            }
+            return;
+        }
         const double* scores[kTrees];
         for (index_t i = 0; i < kTrees; ++i) scores[i] = small_.scores(t + i);
         if (view_.width > 1 || view_.single_sums) {
@@ -157,7 +167,7 @@ private:
                 descend_in_step<T, false>(trees_, tree, rows_ + r, X_.column_stride, places + r);
             }
         }
-        for (index_t r = 0; r < n_; ++r) view_.add(t, trees_.scores(tree, places[r]), outputs(r));
+        for (index_t r = 0; r < n_; ++r) view_.add_node(t, trees_.source(tree, places[r]), outputs(r));
         if (touched_.may_add(t)) record_features(t, [&](index_t r) { return places[r]; });
     }
 };

@@ -40,9 +40,6 @@ public:
     index_t n_words() const { return n_words_; }
     const CompiledTree& tree(index_t t) const { return trees_[static_cast<std::size_t>(t)]; }
     const Node* nodes(const CompiledTree& tree) const { return nodes_.data() + tree.first; }
-    const double* scores(const CompiledTree& tree, index_t place) const {
-        return forest_.scores.data + source_[tree.first + place] * forest_.width;
-    }
     index_t source(const CompiledTree& tree, index_t place) const { return source_[tree.first + place]; }
 
     // The features on the path from the root to this place, (words,); null if sets are too wide to store.

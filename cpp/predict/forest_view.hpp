@@ -9,6 +9,19 @@
 
 namespace farthing {
 
+// Rows of numbers of which most are zero: those that are not, row by row.
+struct SparseRows {
+    Span<const index_t> starts;         // (rows + 1,)
+    Span<const std::int32_t> columns;   // ascending in each row
+    Span<const double> entries;
+
+    // visit(column, entry) for the entries of a row.
+    template <class Visit>
+    void each(index_t row, Visit visit) const {
+        for (index_t i = starts[row]; i < starts[row + 1]; ++i) visit(columns[i], entries[i]);
+    }
+};
+
 // All trees of a model, concatenated. Fields are those of Tree; children are relative to the tree's first node.
 struct ForestView {
     index_t n_features = 0;
@@ -24,14 +37,25 @@ struct ForestView {
     Span<const index_t> category;
     Span<const std::uint64_t> category_words;
     Span<const index_t> category_widths;  // (n_features,): words per set of categories
-    Span<const double> scores;            // (nodes, width)
+    Span<const double> scores;            // (nodes, width); none if they are sparse
     bool strict = false;                  // the test is x < threshold, not x <= threshold
     bool single = false;                  // x is rounded to 32 bits before the test
     bool single_sums = false;             // sums of scores are rounded to 32 bits after each addition
+    SparseRows sparse;                    // the scores, if most are zero; without starts otherwise
 
     index_t n_trees() const { return target.size; }
 
-    // Adds the scores of a node to the outputs of a row. The sum of two 32-bit floats in 64 bits, rounded once, is
+    bool is_sparse() const { return sparse.starts.size > 0; }
+
+    // Adds the scores of a node to the outputs of a row. Without zeros the sums have the same bits: they begin at zero,
+    // and never become the negative zero that adding zero would change.
+    void add_node(index_t tree, index_t node, double* outputs) const {
+        if (!is_sparse()) return add(tree, scores.data + node * width, outputs);
+        double* out = outputs + target[tree];
+        sparse.each(node, [out](std::int32_t column, double entry) { out[column] += entry; });
+    }
+
+    // The same from scores that are not sparse. The sum of two 32-bit floats in 64 bits, rounded once, is
     // their 32-bit sum.
     void add(index_t tree, const double* node_scores, double* outputs) const {
         double* out = outputs + target[tree];

@@ -42,8 +42,7 @@ inline void add_scores(const ForestView& forest,
                        const index_t* nodes,  // IN (trees,)
                        index_t end,
                        double* outputs) {        // IN, OUT (n_outputs,)
-    for (index_t tree = 0; tree < end; ++tree)
-        forest.add(tree, forest.scores.data + nodes[tree] * forest.width, outputs);
+    for (index_t tree = 0; tree < end; ++tree) forest.add_node(tree, nodes[tree], outputs);
 }
 
 }  // namespace farthing

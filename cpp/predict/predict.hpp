@@ -79,7 +79,7 @@ void predict_within(const ForestView& forest, const CostSheet& sheet, const Matr
                     if (next == node) break;
                     node = next;
                 }
-                forest.add(t, forest.scores.data + node * forest.width, out);
+                forest.add_node(t, node, out);
             }
             std::copy(owned.feature_words(), owned.feature_words() + n_words, bought);
         });

@@ -59,7 +59,7 @@ private:
         for (index_t node = n_nodes - 1; node >= 0; --node) {
             double* mean = mean_.data() + node * width;
             if (feature(node) < 0) {
-                for (index_t w = 0; w < width; ++w) mean[w] = forest_.scores[(first_ + node) * width + w];
+                read_scores(first_ + node, mean);
                 continue;
             }
             parent_[left(node)] = parent_[right(node)] = node;
@@ -69,6 +69,15 @@ private:
             for (index_t w = 0; w < width; ++w)
                 mean[w] = share * mean_[left(node) * width + w] + (1 - share) * mean_[right(node) * width + w];
         }
+    }
+
+    // OUT row (width,): zeros on entry.
+    void read_scores(index_t node, double* row) const {
+        if (!forest_.is_sparse()) {
+            for (index_t w = 0; w < forest_.width; ++w) row[w] = forest_.scores[node * forest_.width + w];
+            return;
+        }
+        forest_.sparse.each(node, [row](std::int32_t column, double entry) { row[column] = entry; });
     }
 
     // The share of the training rows that get to a node if its feature is refused.

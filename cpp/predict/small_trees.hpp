@@ -70,8 +70,8 @@ public:
     const std::vector<index_t>& features() const { return features_; }
     const ThresholdRanks& ranks() const { return ranks_; }
 
-    // Per stop of a tree: its scores, the features on the path to it (if stored), and its place in the compiled
-    // forest.
+    // Per stop of a tree: its scores (unless sparse), the features on the path to it (if stored), and its place in the
+    // compiled forest.
     const double* scores(index_t t) const { return scores_.data() + tree(t).first_stop * width_; }
     const std::uint64_t* masks(index_t t) const { return masks_.data() + tree(t).first_stop * n_words_; }
     const std::int32_t* places(index_t t) const { return places_.data() + tree(t).first_stop; }
@@ -211,8 +211,11 @@ private:
 
     std::int32_t add_stop(const CompiledForest& forest, index_t t, std::int32_t place) {
         const auto& compiled = forest.tree(t);
-        const double* scores = forest.scores(compiled, place);
-        scores_.insert(scores_.end(), scores, scores + width_);
+        const ForestView& view = forest.forest();
+        if (!view.is_sparse()) {
+            const double* scores = view.scores.data + forest.source(compiled, place) * width_;
+            scores_.insert(scores_.end(), scores, scores + width_);
+        }
         const auto stop = static_cast<index_t>(places_.size()) - trees_[static_cast<std::size_t>(t)].first_stop;
         if (const std::uint64_t* mask = forest.mask(compiled, place)) {
             masks_.insert(masks_.end(), mask, mask + n_words_);

@@ -59,7 +59,7 @@ def forest() -> Forest:
 def changed(forest: Forest, name: str, index: Any, entry: Any) -> Forest:
     array = getattr(forest, name).copy()
     array[index] = entry
-    return dataclasses.replace(forest, **{name: array})
+    return dataclasses.replace(forest, **{"node_values" if name == "value" else name: array})
 
 
 def naive_route(forest: Forest, node: int, value: float) -> int | None:
@@ -129,7 +129,8 @@ def test_what_validates_is_safe_to_follow(seed: int) -> None:
         near = [int(v) for v in rng.integers(-3, 30, size=4) if info.min <= v <= info.max]
         entries = [*near, 0, int(info.max), int(info.min)]
         array[rng.integers(array.size)] = entries[rng.integers(len(entries))]
-    broken = dataclasses.replace(forest, **{name: array.reshape(getattr(forest, name).shape)})
+    array = array.reshape(getattr(forest, name).shape)
+    broken = dataclasses.replace(forest, **{"node_values" if name == "value" else name: array})
     try:
         broken.validate()
     except ValueError:
@@ -214,9 +215,9 @@ def test_infinite_thresholds_are_fine(forest: Forest) -> None:
         ({"left": np.zeros(52, ">i8")}, ValueError, "left must be"),
         ({"left": np.zeros(104, np.int64)[::2]}, ValueError, "C-contiguous"),
         ({"left": [0] * 52}, TypeError, "left must be a NumPy array; got list"),
-        ({"value": np.zeros(52)}, ValueError, "2 dimension"),
-        ({"value": np.zeros((52, 0))}, ValueError, "value must have 1 to"),
-        ({"value": np.zeros((52, 4))}, ValueError, "value must have 1 to"),
+        ({"node_values": np.zeros(52)}, ValueError, "2 dimension"),
+        ({"node_values": np.zeros((52, 0))}, ValueError, "value must have 1 to"),
+        ({"node_values": np.zeros((52, 4))}, ValueError, "value must have 1 to"),
         ({"n_features": 5}, ValueError, "category_widths must have 5 entries; got 4"),
         ({"n_features": 0}, ValueError, "n_features must lie"),
         ({"n_features": True}, TypeError, "n_features must be an integer"),

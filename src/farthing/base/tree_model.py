@@ -12,7 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base.fitted import FittedModel
-from farthing.trees import Forest, Predictor, Progress, explained_shares
+from farthing.trees import (
+    Forest,
+    NodeValues,
+    Predictor,
+    Progress,
+    SparseRows,
+    explained_shares,
+    same_values,
+)
 from farthing.walks import ForestPolicy, PaidTrees, Policy
 
 # Rows that refuse the same columns are predicted together from this number on; fewer are walked, since their
@@ -52,14 +60,17 @@ class TreeModel(FittedModel):
     #: Whether every row passes all trees; False if they form several models, of which a row uses only some.
     is_one_sum: ClassVar[bool] = True
 
+    #: Whether the values of nodes may be sparse: the model predicts without making their zeros.
+    takes_sparse_values: ClassVar[bool] = False
+
     @property
     def single_sums(self) -> bool:
         """Whether the sum over the trees is rounded to float32 after each tree."""
         return False
 
-    def node_scores(self) -> NDArray[np.float64]:
+    def node_scores(self) -> NodeValues:
         """Return what each node adds to the raw output, shape (n_nodes, width); by default its value."""
-        return self.forest.value
+        return self.forest.node_values
 
     @cached_property
     def predictor(self) -> Predictor:
@@ -126,7 +137,7 @@ class TreeModel(FittedModel):
             and self.single_sums == variant.single_sums
             and self.costs == variant.costs
             and variant.forest.begins(self.forest)
-            and np.array_equal(variant.node_scores(), self.node_scores()[: variant.forest.n_nodes])
+            and same_values(variant.node_scores(), self.node_scores()[: variant.forest.n_nodes])
         )
 
     @property
@@ -170,6 +181,8 @@ class TreeModel(FittedModel):
         super().check()
         if self.is_one_sum and len(self.costs.calls) > 1:
             raise ValueError("the trees of a sum are evaluated in one call")
+        if isinstance(self.forest.node_values, SparseRows) and not self.takes_sparse_values:
+            raise ValueError(f"the trees of a {type(self).__name__} have no sparse values")
         if self.forest.n_features != len(self.schema.names):
             raise ValueError(
                 f"the trees have {self.forest.n_features} features, the table has {len(self.schema.names)}"

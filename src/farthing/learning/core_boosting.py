@@ -113,5 +113,6 @@ class CoreBoosting:
             n_features=bins.n_features,
             n_outputs=len(self._trainer.start(self._trainer.final)),
             category_widths=bins.category_widths,
-            **fields,
+            node_values=fields["value"],
+            **{name: array for name, array in fields.items() if name != "value"},
         )

@@ -72,7 +72,7 @@ class ScoreBounds:
         # Pruning at the first unknown test leaves a tree whose leaves hold the bound of the removed subtree.
         kept = known[np.maximum(forest.feature, 0)]
         self._predictors = [
-            Predictor(pruned(replace(forest, value=bound), kept))
+            Predictor(pruned(replace(forest, node_values=bound), kept))
             for bound in node_bounds(forest, forest.value)
         ]
 

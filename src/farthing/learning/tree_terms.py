@@ -123,7 +123,7 @@ class TreeTerms:
         chosen = Forest.concat([self.forest.trees(tree, tree + 1) for tree in active.tolist()])
         sizes = np.diff(chosen.offsets)
         value = chosen.value * np.repeat(coef[active], sizes, axis=0)
-        return _TreeSum(Predictor(replace(chosen, value=value, n_outputs=coef.shape[1])), intercept)
+        return _TreeSum(Predictor(replace(chosen, node_values=value, n_outputs=coef.shape[1])), intercept)
 
     @property
     def _tree_of_node(self) -> NDArray[np.int64]:

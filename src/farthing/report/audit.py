@@ -219,7 +219,7 @@ def _uses(model: BudgetedEstimator, X: Any, acquired: NDArray[np.bool_], threads
             part,
             n_outputs=part.n_features,
             target=np.zeros(part.n_trees, dtype=np.int64),
-            value=part.tests(),
+            node_values=part.tests(),
         )
         ready = Predictor(counter)
         if budget is not None and fitted.costs.calls:

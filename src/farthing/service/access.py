@@ -7,6 +7,7 @@ import logging
 import os
 import time
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from farthing.service.http_protocol import HEALTH_PATHS
 from farthing.service.logs import log
-from farthing.service.middleware import answer
+from farthing.service.middleware import HEADERS, answer
 
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 """Names of this machine, for a service that only it can reach."""
@@ -112,7 +113,7 @@ class AccessMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = dict(scope["headers"])
+        headers = scope[HEADERS]
         if not self._knows(scope, headers):
             await answer(send, 421, "the service does not go by this name; see --allowed-host")
         elif not self._allows(scope, headers):
@@ -134,6 +135,7 @@ class AccessMiddleware:
         return self._tokens.allow(headers.get(b"authorization", b""))
 
 
+@lru_cache(maxsize=64)
 def host_name(header: bytes) -> bytes:
     """Return the name in a header ``host``, without its port.
 

@@ -21,6 +21,7 @@ HEAD_SECONDS: Final = 5.0
 """Time from the first byte of a head to its end; also from the start of a connection to its first byte."""
 
 _CLOSE_SECONDS: Final = 5.0
+_SWEEP_SECONDS: Final = 0.25
 _SPARE: Final = 16
 _REASONS: Final = {408: "Request Timeout", 431: "Request Header Fields Too Large"}
 _DETAILS: Final = {
@@ -36,12 +37,14 @@ class BoundedProtocol(CoalescingProtocol):
     for a request. If all of them have one, a few more are accepted for health checks alone.
     """
 
-    # In order of age; shared by all connections of the process.
-    _waiting: ClassVar[dict[BoundedProtocol, None]] = {}
+    # The time by which each must have sent a head. In order of age; shared by all connections of the process.
+    _waiting: ClassVar[dict[BoundedProtocol, float]] = {}
+    # The event loop whose timer looks through them a few times a second; a timer for each would cost more.
+    _swept: ClassVar[asyncio.AbstractEventLoop | None] = None
 
-    _timer: asyncio.TimerHandle | None = None
     _in_head = True  # from the end of a message to the end of the next head
     _begun = False  # whether a byte of that head has arrived
+    _chunk = 0  # bytes that arrived last
     _beside = 0  # bytes of the message that are not its body
     _in_body = 0
     _health_only = False
@@ -82,7 +85,8 @@ class BoundedProtocol(CoalescingProtocol):
         if self._in_head and not self._begun:
             self._begun = True
             self._await_head(HEAD_SECONDS)
-        self._beside += len(data)
+        self._chunk = len(data)
+        self._beside += self._chunk
         super().data_received(data)
         # A body in chunks may have as much framing as content, but no endless trailers.
         if self._beside > MAX_HEAD + self._in_body and not self.transport.is_closing():
@@ -92,14 +96,17 @@ class BoundedProtocol(CoalescingProtocol):
         """Start to answer a request."""
         self._in_head = False
         self._stop_waiting()
-        head = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
         app = self.app
-        if head > MAX_HEAD:
+        # The head is within the bytes since the last message, or within those that arrived last.
+        if max(self._beside, self._chunk) > MAX_HEAD and self._head_size() > MAX_HEAD:
             self.app = _head_too_large
         elif self._health_only and self.url.partition(b"?")[0] not in HEALTH_PATHS:
             self.app = _no_room
         super().on_headers_complete()
         self.app = app
+
+    def _head_size(self) -> int:
+        return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
 
     def on_body(self, body: bytes) -> None:
         """Take a part of a body."""
@@ -123,17 +130,28 @@ class BoundedProtocol(CoalescingProtocol):
             self._await_head(self.timeout_keep_alive if self._in_head else HEAD_SECONDS)
 
     def _await_head(self, seconds: float) -> None:
-        self._stop_waiting()
-        self._waiting[self] = None
-        self._timer = self.loop.call_later(seconds, self._too_late)
+        self._waiting.pop(self, None)  # to become the youngest
+        self._waiting[self] = self.loop.time() + seconds
+        if BoundedProtocol._swept is not self.loop:
+            BoundedProtocol._swept = self.loop
+            self.loop.call_later(_SWEEP_SECONDS, self.end_late, self.loop)
 
     def _stop_waiting(self) -> None:
         self._waiting.pop(self, None)
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
 
-    def _too_late(self) -> None:
+    @classmethod
+    def end_late(cls, loop: asyncio.AbstractEventLoop) -> None:
+        """End the connections that have waited too long for a head."""
+        now = loop.time()
+        for late in [one for one, until in cls._waiting.items() if until <= now]:
+            late.end_wait()
+        if cls._waiting:
+            loop.call_later(_SWEEP_SECONDS, cls.end_late, loop)
+        else:
+            BoundedProtocol._swept = None
+
+    def end_wait(self) -> None:
+        """End this connection, whose head is late."""
         if self._begun and self._in_head:
             self._refuse(408)
         else:
@@ -141,7 +159,6 @@ class BoundedProtocol(CoalescingProtocol):
 
     def _refuse(self, status: int) -> None:
         """Answer instead of the application, and close."""
-        self._stop_waiting()
         # Within an answer, or before an earlier one has been sent, another would be taken for a part of it.
         if self.cycle is None or self.cycle.response_complete:
             body = json.dumps({"detail": _DETAILS[status]})
@@ -156,6 +173,7 @@ class BoundedProtocol(CoalescingProtocol):
         self._close()
 
     def _close(self) -> None:
+        self._stop_waiting()
         self.transport.close()
         # A client that does not read would keep a closing connection open for good.
         self.loop.call_later(_CLOSE_SECONDS, self.transport.abort)

@@ -8,6 +8,8 @@ import logging
 import re
 import secrets
 import time
+from functools import lru_cache
+from itertools import count
 from typing import Any, Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -18,15 +20,17 @@ from farthing.service.tracing import Tracer, trace_id
 
 # Handlers leave fields for the log line under this key of the scope; never the value of a feature.
 LOG_FIELDS: Final = "farthing.log_fields"
+# The headers of the request by name; of those that are given twice, the last.
+HEADERS: Final = "farthing.headers"
 INTERNAL_ERROR: Final = "the service failed to answer; its log says where"
 _METHODS: Final = frozenset({"GET", "POST", "HEAD", "OPTIONS"})
 _REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 # What a browser may do with an answer; the page has a policy of its own.
 _POLICY: Final = b"content-security-policy"
-_SAFE: Final = {
-    b"x-content-type-options": b"nosniff",
-    _POLICY: b"default-src 'none'; frame-ancestors 'none'",
-}
+_SAFE: Final = (
+    (b"x-content-type-options", b"nosniff"),
+    (_POLICY, b"default-src 'none'; frame-ancestors 'none'"),
+)
 
 
 class GuardMiddleware:
@@ -53,9 +57,9 @@ class GuardMiddleware:
         start, status, method = time.perf_counter(), 0, scope["method"]
         if method == "HEAD":  # as GET; the server leaves out the body
             scope = {**scope, "method": "GET"}
-        headers = dict(scope["headers"])
+        headers = scope[HEADERS] = dict(scope["headers"])
         name = request_id(headers)
-        scope[LOG_FIELDS] = {"request": name.decode()} | trace_id(headers)
+        scope[LOG_FIELDS] = {"request": name.decode(), **trace_id(headers)}
 
         async def send_and_note(message: Message) -> None:
             nonlocal status
@@ -119,8 +123,22 @@ def request_id(headers: dict[bytes, bytes]) -> bytes:
     >>> len(request_id({b"x-request-id": b"<script>"}))
     16
     """
-    given = headers.get(b"x-request-id", b"")
-    return given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8).encode()
+    given = headers.get(b"x-request-id")
+    return (
+        given
+        if given is not None and _REQUEST_ID.fullmatch(given)
+        else b"%s%08x" % (_process(), next(_count))
+    )
+
+
+@lru_cache(maxsize=1)
+def _process() -> bytes:
+    """Return random digits that tell this process from all others; made after the fork of a worker."""
+    return secrets.token_hex(4).encode()
+
+
+# Random digits for each request would cost a call of the system.
+_count: Final = count()
 
 
 async def answer(send: Send, status: int, detail: str, *headers: tuple[bytes, bytes]) -> None:
@@ -132,8 +150,10 @@ async def answer(send: Send, status: int, detail: str, *headers: tuple[bytes, by
 
 
 def _with_safe_headers(headers: Any, name: bytes) -> list[tuple[bytes, bytes]]:
-    given = {key.lower() for key, _ in headers}
-    return [*headers, *(item for item in _SAFE.items() if item[0] not in given), (b"x-request-id", name)]
+    for key, _ in headers:
+        if key == _POLICY:  # the page has both of its own
+            return [*headers, (b"x-request-id", name)]
+    return [*headers, *_SAFE, (b"x-request-id", name)]
 
 
 def _route(scope: Scope) -> str:

@@ -17,7 +17,7 @@ from farthing.service import schemas
 from farthing.service.bulk_predictions import predict_rows
 from farthing.service.eager_coroutine import EagerCoroutine
 from farthing.service.metrics import Metrics
-from farthing.service.middleware import LOG_FIELDS
+from farthing.service.middleware import HEADERS, LOG_FIELDS
 from farthing.service.model_store import ModelStore, ServedModel
 from farthing.service.open_inference import infer
 from farthing.service.request_limits import Deadline, Limits
@@ -86,10 +86,10 @@ class RequestHandler:
         if served is None:
             names = ", ".join(sorted(self._shelf.models)) or "none"
             raise HTTPException(404, f"no model is named {name[:100]!r}; there are: {names}")
-        scope.setdefault(LOG_FIELDS, {})["model"] = name
-        for header, value in scope["headers"]:
-            if header == b"if-match" and not _matches(value, served.version):
-                raise HTTPException(412, f"the model is now of version {served.version}, not the one wanted")
+        scope[LOG_FIELDS]["model"] = name
+        wanted = scope[HEADERS].get(b"if-match")
+        if wanted is not None and not _matches(wanted, served.version):
+            raise HTTPException(412, f"the model is now of version {served.version}, not the one wanted")
         return served
 
     async def _in_thread(
@@ -180,7 +180,7 @@ _encode: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":"), check_
 
 async def _body(scope: Scope, receive: Receive, max_bytes: int) -> bytes:
     """Read a JSON body, up to the size that is allowed."""
-    headers = dict(scope["headers"])
+    headers = scope[HEADERS]
     kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
     if kind != b"application/json":
         raise HTTPException(415, "send the body as JSON, with Content-Type: application/json")

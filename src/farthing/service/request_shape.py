@@ -20,6 +20,15 @@ from farthing.store.strict_json import MAX_VALUES
 
 Checked = TypeVar("Checked", NextRequest, PredictRequest, InferRequest)
 
+_FIELDS: Final[dict[type[Any], frozenset[str]]] = {
+    kind: frozenset(kind.model_fields) for kind in (NextRequest, PredictRequest, InferRequest)
+}
+# The list that each kind has, and what is in it.
+_LISTS: Final[dict[type[Any], tuple[str, str]]] = {
+    NextRequest: ("refused", "features"),
+    PredictRequest: ("rows", "rows"),
+    InferRequest: ("inputs", "tensors"),
+}
 # Values that a row of a model can have: counted once, since a table may have 20,000 columns.
 _widths: WeakKeyDictionary[BudgetedEstimator, int] = WeakKeyDictionary()
 # Values beyond those of a full request: enough for the names of unknown features to be told.
@@ -79,19 +88,16 @@ def _check_lengths(plain: Any, kind: type[Checked], model: BudgetedEstimator, li
     """Check the number of fields, and the lengths of the lists."""
     if not isinstance(plain, dict):
         return
-    strange = [name for name in plain if name not in kind.model_fields][:MAX_PROBLEMS]
-    if strange:
+    known = _FIELDS[kind]
+    if not known.issuperset(plain):
+        strange = [name for name in plain if name not in known][:MAX_PROBLEMS]
         raise BadRequestError(
             422, [Problem((name,), "Extra inputs are not permitted", "extra_forbidden") for name in strange]
         )
-    n_features = len(model.fitted_.questions.columns)
-    longest = {
-        "refused": (n_features, "features"),
-        "rows": (limits.max_rows, "rows"),
-        "inputs": (n_features, "tensors"),
-    }
-    for name, (most, what) in longest.items():
-        found = plain.get(name)
-        if isinstance(found, list) and len(found) > most:
+    name, what = _LISTS[kind]
+    found = plain.get(name)
+    if isinstance(found, list):
+        most = limits.max_rows if kind is PredictRequest else len(model.fitted_.questions.columns)
+        if len(found) > most:
             message = f"{len(found)} {what}; at most {most} go in one request"
             raise BadRequestError(422, [Problem((name,), message, "too_many")])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
 from typing import Any, Final
 
@@ -22,7 +22,8 @@ def trace_id(headers: Mapping[bytes, bytes]) -> dict[str, str]:
     >>> trace_id({b"traceparent": b"00-0"})
     {}
     """
-    found = _TRACEPARENT.fullmatch(headers.get(b"traceparent", b""))
+    given = headers.get(b"traceparent")
+    found = None if given is None else _TRACEPARENT.fullmatch(given)
     return {"trace_id": found[1].decode()} if found and found[1].strip(b"0") else {}
 
 
@@ -36,15 +37,17 @@ class Span:
 class Tracer:
     """Spans of requests and of the work in models; these record nothing."""
 
-    @contextmanager
-    def request(self, method: str, headers: Mapping[bytes, bytes]) -> Iterator[Span]:  # noqa: ARG002
+    def request(
+        self,
+        method: str,  # noqa: ARG002
+        headers: Mapping[bytes, bytes],  # noqa: ARG002
+    ) -> AbstractContextManager[Span]:
         """Enclose a request in a span."""
-        yield _NO_SPAN
+        return _NO_REQUEST
 
-    @contextmanager
-    def work(self, call: str, model: str) -> Iterator[Any]:  # noqa: ARG002
+    def work(self, call: str, model: str) -> AbstractContextManager[Any]:  # noqa: ARG002
         """Enclose the work of a call of a model in a span; gives a function that sets an attribute."""
-        yield _ignore
+        return _NO_WORK
 
 
 class OtelTracer(Tracer):
@@ -99,11 +102,13 @@ class _OtelSpan(Span):
                 self._span.set_attribute(f"farthing.{name}", fields[name])
 
 
-_NO_SPAN: Final = Span()
-
-
 def _ignore(_name: str, _value: Any) -> None:
     pass
+
+
+# Shared by all requests: without OpenTelemetry, a step pays nothing for spans.
+_NO_REQUEST: Final = nullcontext(Span())
+_NO_WORK: Final = nullcontext(_ignore)
 
 
 def make_tracer(otel: bool) -> Tracer:

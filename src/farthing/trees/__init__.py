@@ -10,6 +10,7 @@ from farthing.trees.ledgers import RowLedgers
 from farthing.trees.predict import Predictor
 from farthing.trees.progress import Progress
 from farthing.trees.prune import pruned
+from farthing.trees.sparse_rows import NodeValues, SparseRows, compact, core_scores, dense_values, same_values
 
 __all__ = [
     "CodeSets",
@@ -23,12 +24,18 @@ __all__ = [
     "Impurity",
     "LedgerKind",
     "MaxCuts",
+    "NodeValues",
     "Predictor",
     "Progress",
     "RowLedgers",
+    "SparseRows",
+    "compact",
+    "core_scores",
     "cut_rules",
+    "dense_values",
     "explained_shares",
     "foreign_forest",
     "pruned",
     "read_treelite",
+    "same_values",
 ]

@@ -156,7 +156,7 @@ def _tree(tree: ForeignTree, table: ForeignTable) -> Forest:
         comparator=table.comparator,
         dtype="float32" if table.single else "float64",
         **_parents_first(arrays),
-    )
+    ).compacted()
 
 
 def _code_words(tree: ForeignTree, widths: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:

@@ -11,6 +11,8 @@ child is numbered from the first node of its own tree and always comes after its
 A categorical node has ``2 * width`` words of 64 bits in ``category_words``, where ``width`` is that of its
 feature: first the set of codes that go left, then the set that go right (left wins if a code is in both). A
 code in neither set, such as a category that no training row of the node had, counts as missing.
+
+The values of nodes are a matrix, or `SparseRows` where most of them are zero, as with many classes.
 """
 
 from __future__ import annotations
@@ -31,11 +33,13 @@ from farthing.trees.node_arrays import (
     COMPARATORS,
     MISSING_LEFT,
     MISSING_STAY,
+    SCALARS,
     VALUE_DTYPES,
     WORD_BITS,
     check_lengths,
     frozen,
 )
+from farthing.trees.sparse_rows import NodeValues, SparseRows, compact, dense_values, same_values
 from farthing.trees.validation import MOST_COLUMNS, validate
 
 # The target of a single tree that adds to the first output.
@@ -82,7 +86,7 @@ class Forest:
         The code sets; code ``c`` is bit ``c % 64`` of word ``c // 64`` of a set.
     category_widths : ndarray of int64, shape (n_features,)
         Words in one set of each feature, 0 for a numeric one.
-    value : ndarray of float64, shape (n_nodes, width)
+    node_values : ndarray of float64, shape (n_nodes, width), or SparseRows
         Value or class counts at every node, inner ones included: unfinished walks and pruned trees use them.
     cover : ndarray of float64, shape (n_nodes,)
         Weight of the training rows that reached the node.
@@ -114,7 +118,7 @@ class Forest:
     category: NDArray[np.int64]
     category_words: NDArray[np.uint64]
     category_widths: NDArray[np.int64]
-    value: NDArray[np.float64]
+    node_values: NodeValues
     cover: NDArray[np.float64]
     comparator: str = field(default="<=")
     dtype: str = field(default="float64")
@@ -132,6 +136,8 @@ class Forest:
                 raise ValueError(f"{name} must be one of {expected}; got {getattr(self, name)!r}")
         for name, (dtype, ndim, _) in ARRAYS.items():
             object.__setattr__(self, name, frozen(name, getattr(self, name), dtype, ndim))
+        if not isinstance(self.node_values, SparseRows):
+            object.__setattr__(self, "node_values", frozen("value", self.node_values, np.float64, 2))
         check_lengths(self)
 
     @classmethod
@@ -143,7 +149,7 @@ class Forest:
         threshold: ArrayLike,
         left: ArrayLike,
         right: ArrayLike,
-        value: ArrayLike,
+        value: ArrayLike | SparseRows,
         n_outputs: int | None = None,
         offsets: ArrayLike | None = None,
         target: ArrayLike | None = None,
@@ -160,7 +166,9 @@ class Forest:
         The defaults are one tree for ``offsets``, the first column for ``target``, stay for ``missing``, only
         numeric tests for ``category``, zeros for ``cover`` and the width of ``value`` for ``n_outputs``.
         """
-        values = np.ascontiguousarray(value, dtype=np.float64)
+        values: NodeValues = (
+            value if isinstance(value, SparseRows) else np.ascontiguousarray(value, dtype=np.float64)
+        )
         n_nodes = len(values)
         bounds = np.ascontiguousarray([0, n_nodes] if offsets is None else offsets, dtype=np.int64)
         given: dict[str, ArrayLike] = {
@@ -174,18 +182,24 @@ class Forest:
             "category": np.full(n_nodes, -1) if category is None else category,
             "category_words": [] if category_words is None else category_words,
             "category_widths": np.zeros(n_features) if category_widths is None else category_widths,
-            "value": values,
             "cover": np.zeros(n_nodes) if cover is None else cover,
         }
         arrays: dict[str, Any] = {
             name: np.ascontiguousarray(given[name], dtype=kind) for name, (kind, _, _) in ARRAYS.items()
         }
         outputs = values.shape[1] if n_outputs is None else n_outputs
-        return cls(n_features=n_features, n_outputs=outputs, comparator=comparator, dtype=dtype, **arrays)
+        return cls(
+            n_features=n_features,
+            n_outputs=outputs,
+            comparator=comparator,
+            dtype=dtype,
+            node_values=values,
+            **arrays,
+        )
 
     @classmethod
     def from_core(
-        cls, arrays: Mapping[str, NDArray[Any]], n_features: int, category_widths: NDArray[np.int64]
+        cls, arrays: Mapping[str, Any], n_features: int, category_widths: NDArray[np.int64]
     ) -> Self:
         """Build one tree from the arrays of the compiled grower, without checking what it guarantees.
 
@@ -195,7 +209,8 @@ class Forest:
         Parameters
         ----------
         arrays : mapping of str to ndarray
-            One array per field, except for those that locate the tree in a forest.
+            One array per field, except for those that locate the tree in a forest; ``value`` may be the parts
+            of `SparseRows`.
         n_features : int
             Columns of the table.
         category_widths : ndarray of int64, shape (n_features,)
@@ -203,19 +218,26 @@ class Forest:
         """
         tree = object.__new__(cls)
         value = arrays["value"]
+        if isinstance(value, tuple):
+            starts, columns, entries, width = value
+            value = SparseRows(width, starts, columns, entries)
+        per_node = {name: array for name, array in arrays.items() if name != "value"}
         # A frozen dataclass refuses setattr; its fields live in __dict__.
         tree.__dict__.update(
             n_features=n_features,
             n_outputs=value.shape[1],
             offsets=np.array([0, len(value)], dtype=np.int64),
+            node_values=value,
             target=_FIRST_OUTPUT,
             category_widths=category_widths,
             comparator="<=",
             dtype="float64",
-            **arrays,
+            **per_node,
         )
-        for array in arrays.values():
+        for array in per_node.values():
             array.flags.writeable = False
+        if not isinstance(value, SparseRows):
+            value.flags.writeable = False
         tree.offsets.flags.writeable = False
         return tree
 
@@ -240,7 +262,7 @@ class Forest:
 
     def scaled(self, factor: float) -> Self:
         """Return the same trees with all values multiplied by a factor."""
-        return replace(self, value=self.value * factor)
+        return replace(self, node_values=self.value * factor)
 
     def to_output(self, output: int, n_outputs: int) -> Self:
         """Return the same trees, all adding to one of several outputs.
@@ -280,6 +302,7 @@ class Forest:
         words = slice(
             int(cut["category"][tests].min(initial=len(self.category_words))), int(ends.max(initial=0))
         )
+        cut["node_values"] = self.node_values[first:last]
         cut["category"] = np.where(cut["category"] >= 0, cut["category"] - words.start, -1)
         return replace(
             self,
@@ -303,9 +326,12 @@ class Forest:
         if (self.n_outputs, self.comparator, self.dtype) != (other.n_outputs, other.comparator, other.dtype):
             return False
         # Where the other forest has fewer trees, its slices are shorter, hence not equal.
-        return self.n_features == other.n_features and all(
-            np.array_equal(array, getattr(other, name)[: len(array)]) for name, array in self.arrays().items()
-        )
+        if self.n_features != other.n_features or self.n_nodes > other.n_nodes:
+            return False
+        return all(
+            np.array_equal(getattr(self, name), getattr(other, name)[: len(getattr(self, name))])
+            for name in ARRAYS
+        ) and same_values(self.node_values, other.node_values[: self.n_nodes])
 
     @classmethod
     def concat(cls, forests: Sequence[Forest]) -> Self:
@@ -344,11 +370,28 @@ class Forest:
     @property
     def width(self) -> int:
         """Number of output columns that one tree adds to."""
-        return int(self.value.shape[1])
+        return int(self.node_values.shape[1])
+
+    @property
+    def value(self) -> NDArray[np.float64]:
+        """The values of the nodes with all zeros, shape (n_nodes, width); made anew if they are sparse."""
+        return dense_values(self.node_values)
+
+    def compacted(self) -> Self:
+        """Return the same trees, with sparse values if that pays.
+
+        Examples
+        --------
+        >>> leaf = Forest.constant(np.eye(1000)[7], n_features=2)
+        >>> leaf.node_values.nbytes, leaf.compacted().node_values.nbytes
+        (8000, 28)
+        """
+        values = compact(self.node_values)
+        return self if values is self.node_values else replace(self, node_values=values)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays by name, in the order of the file format."""
-        return {name: getattr(self, name) for name in ARRAYS}
+        """Return the arrays by name, the dense values among them."""
+        return {name: getattr(self, name) for name in ARRAYS} | {"value": self.value}
 
     def tree_starts(self) -> NDArray[np.int64]:
         """Return the root of the tree of each node, shape (n_nodes,)."""
@@ -397,7 +440,7 @@ class Forest:
     @cached_property
     def compiled(self) -> ForestArrays:
         """The trees in the form of the compiled core, which shares the memory of the arrays."""
-        arrays = {name: array for name, array in self.arrays().items() if name not in ("value", "cover")}
+        arrays = {name: getattr(self, name) for name in ARRAYS if name != "cover"}
         return ForestArrays(
             n_features=self.n_features,
             n_outputs=self.n_outputs,
@@ -489,15 +532,17 @@ class Forest:
         """Compare bit by bit, NaN and the sign of zero included."""
         if not isinstance(other, Forest):
             return NotImplemented
-        scalars = ("n_features", "n_outputs", "comparator", "dtype")
-        return all(getattr(self, name) == getattr(other, name) for name in scalars) and all(
+        if any(getattr(self, name) != getattr(other, name) for name in SCALARS):
+            return False
+        pairs = ((getattr(self, name), getattr(other, name)) for name in ARRAYS)
+        return all(
             mine.shape == theirs.shape and np.array_equal(_bytes(mine), _bytes(theirs))
-            for mine, theirs in zip(self.arrays().values(), other.arrays().values(), strict=True)
-        )
+            for mine, theirs in pairs
+        ) and same_values(self.node_values, other.node_values)
 
     def __hash__(self) -> int:
         # Two arrays are enough to tell forests apart in practice; `__eq__` compares all.
-        return hash((self.n_features, self.n_outputs, self.feature.tobytes(), self.value.tobytes()))
+        return hash((self.n_features, self.n_outputs, self.feature.tobytes(), self.threshold.tobytes()))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle through the constructor, so that a copy has read-only arrays too."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.trees.node_arrays import ARRAYS
+from farthing.trees.sparse_rows import join_values
 
 if TYPE_CHECKING:
     from farthing.trees.forest import Forest
@@ -45,6 +46,7 @@ def join_arrays(forests: Sequence[Forest]) -> dict[str, Any]:
         for name in ARRAYS
         if name not in ("offsets", "category_widths")
     }
+    joined["node_values"] = join_values([f.node_values for f in forests])
     n_trees = [f.n_trees for f in forests]
     n_nodes = [f.n_nodes for f in forests]
     n_words = [len(f.category_words) for f in forests]

@@ -23,7 +23,11 @@ VALUE_DTYPES: Final = ("float64", "float32")
 # Code sets are bit sets of 64-bit words.
 WORD_BITS: Final = 64
 
+SCALARS: Final = ("n_features", "n_outputs", "comparator", "dtype")
+"""The fields that are no arrays."""
+
 # dtype and number of dimensions of each array, and whether it has one entry per node; in the order of files.
+# Values are not among them, since they may be sparse; in files they come before the cover.
 ARRAYS: Final[dict[str, tuple[type[np.generic], int, bool]]] = {
     "offsets": (np.int64, 1, False),
     "target": (np.int64, 1, False),
@@ -35,7 +39,6 @@ ARRAYS: Final[dict[str, tuple[type[np.generic], int, bool]]] = {
     "category": (np.int64, 1, True),
     "category_words": (np.uint64, 1, False),
     "category_widths": (np.int64, 1, False),
-    "value": (np.float64, 2, True),
     "cover": (np.float64, 1, True),
 }
 
@@ -48,6 +51,8 @@ def check_lengths(forest: Forest) -> None:
     for name, length in expected.items():
         if len(getattr(forest, name)) != length:
             raise ValueError(f"{name} must have {length} entries; got {len(getattr(forest, name))}")
+    if len(forest.node_values) != forest.n_nodes:
+        raise ValueError(f"value must have {forest.n_nodes} entries; got {len(forest.node_values)}")
     if not 1 <= forest.width <= forest.n_outputs:
         raise ValueError(f"value must have 1 to n_outputs={forest.n_outputs} columns; got {forest.width}")
 

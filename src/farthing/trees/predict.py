@@ -15,6 +15,7 @@ from farthing.table.bins import plain
 from farthing.trees.forest import Forest
 from farthing.trees.node_arrays import MISSING_LEFT, MISSING_RIGHT, MISSING_STAY
 from farthing.trees.progress import Progress, unpack
+from farthing.trees.sparse_rows import NodeValues, SparseRows, core_scores, dense_values
 
 # Sets of refused features for which a predictor keeps its trees.
 _KEPT_REFUSALS: Final = 32
@@ -27,7 +28,7 @@ class Predictor:
     ----------
     forest : Forest
         A valid forest.
-    scores : ndarray of float64, shape (n_nodes, width), optional
+    scores : ndarray of float64, shape (n_nodes, width), or SparseRows, optional
         What each node adds to the output, instead of its value.
     single_sums : bool
         Whether the sum is rounded to float32 after each tree, as in XGBoost.
@@ -46,11 +47,14 @@ class Predictor:
     """
 
     def __init__(
-        self, forest: Forest, scores: NDArray[np.float64] | None = None, *, single_sums: bool = False
+        self, forest: Forest, scores: NodeValues | None = None, *, single_sums: bool = False
     ) -> None:
         self.forest = forest
         self.single_sums = single_sums
-        self.scores = forest.value if scores is None else np.ascontiguousarray(scores, dtype=np.float64)
+        given = forest.node_values if scores is None else scores
+        # Sums that are rounded after each tree must pass the zeros, too.
+        sparse = isinstance(given, SparseRows) and not single_sums
+        self.scores: NodeValues = given if sparse else np.ascontiguousarray(dense_values(given), np.float64)
         self._cached_without = lru_cache(maxsize=_KEPT_REFUSALS)(self._make_without)
         self._cached_room = lru_cache(maxsize=1)(self._make_room)
 
@@ -58,7 +62,18 @@ class Predictor:
     def core(self) -> CompiledPredictor:
         """The trees in the compiled core."""
         # Not made at once: walks do without it, and those that refuse make many predictors.
-        return CompiledPredictor(self.forest.compiled, self.scores, self.single_sums)
+        return CompiledPredictor(self.forest.compiled, core_scores(self.scores), self.single_sums)
+
+    @property
+    def dense_scores(self) -> NDArray[np.float64]:
+        """The scores with all zeros, shape (n_nodes, width); made anew if they are sparse."""
+        return dense_values(self.scores)
+
+    def dense(self) -> Predictor:
+        """Return the same trees with scores that are not sparse, which some kernels need."""
+        if not isinstance(self.scores, SparseRows):
+            return self
+        return Predictor(self.forest, self.dense_scores, single_sums=self.single_sums)
 
     @cached_property
     def refused_ways(self) -> NDArray[np.uint8]:
@@ -71,7 +86,7 @@ class Predictor:
         """
         forest = self.forest
         if forest.n_trees > 1:
-            return forest.compiled.refused_ways(self.scores, forest.cover)
+            return forest.compiled.refused_ways(core_scores(self.scores), forest.cover)
         # Balanced, a second test of the feature would make up for the first one, and send all rows to a rare
         # leaf.
         larger = np.where(

@@ -61,11 +61,11 @@ def pruned(forest: Forest, kept: NDArray[np.bool_]) -> Forest:
         "left": child("left"),
         "right": child("right"),
         "missing": np.where(leaf, MISSING_STAY, forest.missing[alive]),
-        "value": forest.value[alive],
         "cover": forest.cover[alive],
     }
     category, words = _sets(forest, np.where(leaf, -1, forest.category[alive]), arrays["feature"])
     return Forest.from_arrays(
+        value=forest.node_values[alive],
         n_features=forest.n_features,
         n_outputs=forest.n_outputs,
         offsets=np.concatenate([place[forest.offsets[:-1]], [alive.sum()]]),

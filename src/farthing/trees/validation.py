@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from farthing.trees.sparse_rows import SparseRows
+
 if TYPE_CHECKING:
     from farthing.trees.forest import Forest
 
@@ -46,7 +48,10 @@ def _check_nodes(forest: Forest) -> None:
     _refuse(leaf & (forest.category != -1), "category must be -1 at leaves")
     _refuse(forest.missing > 2, "missing must be 0 (left), 1 (right) or 2 (stay)")
     _refuse(np.isnan(forest.threshold), "threshold must not be NaN")
-    _refuse(~np.isfinite(forest.value).all(axis=1), "value must be finite")
+    if isinstance(forest.node_values, SparseRows):
+        forest.node_values.validate()
+    else:
+        _refuse(~np.isfinite(forest.node_values).all(axis=1), "value must be finite")
     _refuse(~np.isfinite(forest.cover), "cover must be finite")
 
 

@@ -8,7 +8,7 @@ from typing import Final, Self
 import numpy as np
 
 from farthing.costs import RowLedger
-from farthing.trees import Forest, Predictor
+from farthing.trees import Forest, NodeValues, Predictor, SparseRows, core_scores
 from farthing.typing import Floats, Integers
 
 # States of a feature, as the compiled core has them: 0 is unknown.
@@ -27,7 +27,7 @@ class ForestPolicy:
     ----------
     forest : Forest
         The trees.
-    scores : ndarray of float64, shape (n_nodes, width)
+    scores : ndarray of float64, shape (n_nodes, width), or SparseRows
         What each node adds to the output, instead of its value.
     single_sums : bool
         Whether the sum is rounded to float32 after each tree.
@@ -58,15 +58,15 @@ class ForestPolicy:
     def __init__(
         self,
         forest: Forest,
-        scores: Floats,
+        scores: NodeValues,
         *,
         single_sums: bool = False,
         predictor: Predictor | None = None,
     ) -> None:
-        if scores.ndim != 2 or len(scores) != len(forest.feature):
+        if len(scores.shape) != 2 or len(scores) != len(forest.feature):
             raise ValueError(f"scores must have shape ({len(forest.feature)}, width); got {scores.shape}")
         self._forest = forest
-        self._scores = np.ascontiguousarray(scores, dtype=np.float64)
+        self._scores = scores if isinstance(scores, SparseRows) else np.ascontiguousarray(scores, np.float64)
         self._single_sums = single_sums
         self._predictor = predictor
         self._refused: frozenset[int] = frozenset()
@@ -161,4 +161,5 @@ class ForestPolicy:
 
         The compiled predictor adds in the same order, so both give the same bits.
         """
-        return self._forest.compiled.total(self._scores, self._nodes, self.end, self._single_sums)
+        scores = core_scores(self._scores)
+        return self._forest.compiled.total(scores, self._nodes, self.end, self._single_sums)

@@ -154,7 +154,7 @@ def voting_tree(grown: Grown, weights: NDArray[np.float64], max_depth: int) -> L
     for node in range(tree.n_nodes - 1, 0, -1):
         cover[parent[node]] += cover[node]
     values = np.where(split[:, np.newaxis], 0.0, votes)
-    kept = pruned(replace(tree, value=values, cover=cover), split)
+    kept = pruned(replace(tree, node_values=values, cover=cover), split)
     return Learner(kept, votes[leaf[grown.leaf_of_row]].astype(np.int8).ravel())
 
 

@@ -154,7 +154,7 @@ class GreedyMiserClassifierModel(GreedyMiserModel, PricedErrorsModel):
         shift = offsets[1:] - offsets[:1] if len(self.prior) == 1 else offsets
         value = self.forest.value.copy()
         value[: len(shift), 0] += shift
-        return replace(self, prior=self.prior + shift, forest=replace(self.forest, value=value))
+        return replace(self, prior=self.prior + shift, forest=replace(self.forest, node_values=value))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

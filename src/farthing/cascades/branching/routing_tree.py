@@ -36,7 +36,7 @@ def with_branches(tree: Forest, loss: Loss, rows: TrainingSet) -> Forest:
     branches[leaves] = np.arange(leaves.sum())
     # The prior counts as one more row, so that a few rows cannot rule out a class.
     scores = np.array([loss.start(labels, counts + prior) for counts in tree.value])
-    return replace(tree, value=np.column_stack([branches, scores]), n_outputs=1 + scores.shape[1])
+    return replace(tree, node_values=np.column_stack([branches, scores]), n_outputs=1 + scores.shape[1])
 
 
 def branch_numbers(router: Predictor, values: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.int64]:

@@ -86,7 +86,7 @@ def with_gate(booster: Forest, gate: Forest) -> Forest:
     # Trees of one forest are equally wide: where the booster's have a value for each of its outputs, those of
     # the gate add zero to them.
     zeros = np.zeros((gate.n_nodes, booster.width - 1))
-    wider = replace(gate, value=np.column_stack([zeros, gate.value]), n_outputs=booster.width)
+    wider = replace(gate, node_values=np.column_stack([zeros, gate.value]), n_outputs=booster.width)
     return Forest.concat(
         [replace(booster, n_outputs=n_outputs), wider.to_output(n_outputs - booster.width, n_outputs)]
     )

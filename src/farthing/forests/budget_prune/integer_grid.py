@@ -153,7 +153,7 @@ def row_gains(
     if error_costs is not None:
         return _row_costs(predictor, values, codes, error_costs)
     forest = predictor.forest
-    label = forest.target.repeat(np.diff(forest.offsets)) + predictor.scores.argmax(axis=1)
+    label = forest.target.repeat(np.diff(forest.offsets)) + predictor.dense_scores.argmax(axis=1)
     passing, staying = node_errors(predictor.core, plain(values), codes, label)
     starts = forest.tree_starts()
     inner = np.flatnonzero(forest.feature >= 0)
@@ -170,7 +170,7 @@ def _row_costs(
 ) -> Gains:
     """Return the gains on separate rows in terms of error costs."""
     forest = predictor.forest
-    label = (predictor.scores @ error_costs).argmin(axis=1)
+    label = (predictor.dense_scores @ error_costs).argmin(axis=1)
     passing, staying = np.zeros(forest.n_nodes), np.zeros(forest.n_nodes)
     # A label that is no class costs as much as the most expensive error.
     prices = np.vstack([error_costs, np.full(forest.width, error_costs.max())])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -78,11 +78,11 @@ class PruningProblem:
         values, codes = _encoded(estimator, X, y)
         return cls(estimator, model, sheet, values, codes, n_threads(n_jobs))
 
-    @property
+    @cached_property
     def predictor(self) -> Predictor:
-        """The compiled predictor of the trees."""
+        """The compiled predictor of the trees; the kernels of pruning read all scores."""
         predictor: Predictor = self.model.predictor
-        return predictor
+        return predictor.dense()
 
     @property
     def error_costs(self) -> Floats | None:
@@ -231,7 +231,7 @@ class PruningProblem:
     ) -> tuple[NDArray[Any], NDArray[Any], Floats]:
         """Return the same with the sum of the prices of errors."""
         # The class on top is then the one of the least expected cost.
-        predictor = Predictor(self.predictor.forest, -(self.predictor.scores @ error_costs))
+        predictor = Predictor(self.predictor.forest, -(self.predictor.dense_scores @ error_costs))
         bought, tests, _ = self._curve(predictor, values, codes, drop, n_prunings)
         # A label that is no class costs as much as the most expensive error.
         total = np.full(n_prunings, error_costs.max() * np.count_nonzero(codes < 0))

@@ -8,13 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import normalise
-from farthing.trees import Forest, Predictor
+from farthing.trees import Forest, NodeValues, Predictor, SparseRows
 
 Aggregation: TypeAlias = Literal["distribution", "vote", "count"]
 AGGREGATIONS: Final[tuple[str, ...]] = get_args(Aggregation)
 
 
-def class_scores(forest: Forest, aggregation: Aggregation) -> NDArray[np.float64]:
+def class_shares(forest: Forest) -> NodeValues:
+    """Return the share of each class in the class weights of each node, shape (n_nodes, n_classes)."""
+    values = forest.node_values
+    return values.normalised() if isinstance(values, SparseRows) else normalise(values)
+
+
+def class_scores(forest: Forest, aggregation: Aggregation) -> NodeValues:
     """Return what each node adds to the raw output.
 
     Parameters
@@ -26,14 +32,18 @@ def class_scores(forest: Forest, aggregation: Aggregation) -> NDArray[np.float64
 
     Returns
     -------
-    ndarray of float64, shape (n_nodes, n_classes)
+    ndarray of float64, shape (n_nodes, n_classes), or SparseRows
     """
+    values = forest.node_values
     if aggregation == "count":
-        return forest.value
+        return values
     if aggregation == "vote":
         # argmax: of equal classes the first, as for the labels of a prediction.
-        return np.asarray(np.eye(forest.n_outputs)[forest.value.argmax(axis=1)])
-    return normalise(forest.value)
+        if isinstance(values, SparseRows):
+            winners = values.argmax().astype(np.int32)
+            return SparseRows(values.n_columns, np.arange(len(values) + 1), winners, np.ones(len(values)))
+        return np.asarray(np.eye(forest.n_outputs)[values.argmax(axis=1)])
+    return class_shares(forest)
 
 
 def sum_of_trees(

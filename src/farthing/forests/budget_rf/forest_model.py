@@ -13,7 +13,7 @@ from farthing.base import RegressorModel, TreeModel, normalise, row_sums
 from farthing.costs import CostSheet
 from farthing.forests.budget_rf.aggregation import AGGREGATIONS, Aggregation, class_scores
 from farthing.forests.budget_rf.tree import ClassCountModel
-from farthing.trees import Forest
+from farthing.trees import Forest, NodeValues
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -37,7 +37,7 @@ class BudgetForestModel(ClassCountModel):
     alpha: float
     validation_cost: float | None
 
-    def node_scores(self) -> NDArray[np.float64]:
+    def node_scores(self) -> NodeValues:
         """Return what each node adds to the output, shape (n_nodes, n_classes)."""
         return class_scores(self.forest, cast(Aggregation, self.aggregation))
 
@@ -68,6 +68,8 @@ class BudgetForestRankerModel(TreeModel, RegressorModel):
     n_trees, alpha, validation_cost
         As in `BudgetForestModel`.
     """
+
+    takes_sparse_values = True
 
     grades: NDArray[np.float64]
     n_trees: int

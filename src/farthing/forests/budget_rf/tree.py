@@ -15,7 +15,6 @@ from farthing.base import (
     TrainingSet,
     TreeModel,
     documented,
-    normalise,
     register,
     row_sums,
 )
@@ -23,16 +22,19 @@ from farthing.base.parameters import ANY_OR_NONE, CLASS_WEIGHT, NON_NEGATIVE, at
 from farthing.base.priced_errors import ERROR_COSTS
 from farthing.collective import group_totals
 from farthing.costs import CostsLike
-from farthing.trees import CostRule, Forest, Grower, Impurity
+from farthing.forests.budget_rf.aggregation import class_shares
+from farthing.trees import CostRule, Forest, Grower, Impurity, NodeValues, SparseRows
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ClassCountModel(TreeModel, PricedErrorsModel):
     """Trees whose nodes hold class weights; the raw output is the sum over the trees of the class shares."""
 
-    def node_scores(self) -> NDArray[np.float64]:
+    takes_sparse_values = True
+
+    def node_scores(self) -> NodeValues:
         """Return the share of each class in each node, shape (n_nodes, n_classes)."""
-        return normalise(self.forest.value)
+        return class_shares(self.forest)
 
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the shares unchanged: those of a single tree add up to one."""
@@ -213,8 +215,12 @@ def without_price_factors(forest: Forest, rows: TrainingSet) -> Forest:
     """Return trees grown by prices of errors with the class weights that they have without these factors."""
     if rows.errors is None:
         return forest
-    value = forest.value / rows.errors.class_factors()
-    return replace(forest, value=value, cover=row_sums(value))
+    factors, values = rows.errors.class_factors(), forest.node_values
+    if isinstance(values, SparseRows):
+        values = values.with_entries(values.entries / factors[values.columns])
+        return replace(forest, node_values=values, cover=values.sums())
+    value = values / factors
+    return replace(forest, node_values=value, cover=row_sums(value))
 
 
 def check_tradeoff(cost_rule: CostRule, tradeoff: float | None) -> float:

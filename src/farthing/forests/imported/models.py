@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from farthing.base import ClassifierModel, RegressorModel, TreeModel, sigmoid, softmax
 from farthing.forests.imported import xgboost_links
-from farthing.trees import Forest, Imported
+from farthing.trees import Forest, Imported, dense_values
 from farthing.trees.imports import LINKS
 
 # Means of zero are raised to this before a logarithm.
@@ -33,6 +33,8 @@ class ImportedModel(TreeModel):
     single : bool
         Whether sum and link are computed in float32, as in XGBoost.
     """
+
+    takes_sparse_values = True
 
     link: str
     divisor: float
@@ -131,5 +133,5 @@ def root_outputs(forest: Forest) -> NDArray[np.float64]:
     for first, column in zip(forest.offsets[:-1], forest.target, strict=True):
         # A tree of a random forest has one value per class; one of a boosted model has one value, for
         # `column`.
-        roots[column : column + forest.width] += forest.value[first]
+        roots[column : column + forest.width] += dense_values(forest.node_values[first : first + 1])[0]
     return roots

@@ -64,13 +64,13 @@ def votes_of(model: Any, values: NDArray[np.floating]) -> TreeVotes | LinearVote
 def _signed(alphas: NDArray[np.float64], forest: Forest) -> TreeVotes:
     """Flip the votes of negative weights, so that all weights are positive."""
     signs = np.repeat(np.where(alphas < 0, -1.0, 1.0), np.diff(forest.offsets))
-    return TreeVotes(np.abs(alphas), replace(forest, value=forest.value * signs[:, np.newaxis]))
+    return TreeVotes(np.abs(alphas), replace(forest, node_values=forest.value * signs[:, np.newaxis]))
 
 
 def _bagged(forest: Forest) -> TreeVotes:
     """Return the mean vote of trees of class counts."""
     value = _share_votes(normalise(forest.value))
-    votes = replace(forest, n_outputs=value.shape[1], target=np.zeros_like(forest.target), value=value)
+    votes = replace(forest, n_outputs=value.shape[1], target=np.zeros_like(forest.target), node_values=value)
     return TreeVotes(np.full(forest.n_trees, 1.0 / forest.n_trees), votes)
 
 

@@ -232,7 +232,7 @@ class CurtailedClassPolicy:
             if turn is None:  # a missing value stays: the node itself votes
                 break
             node = turn
-        votes = self._curtailment.predictor.scores[node]
+        votes = self._curtailment.predictor.dense_scores[node]
         self._lead += votes[:, np.newaxis] - votes
         self._sum += 2 * votes
 

@@ -107,7 +107,7 @@ class Curtailment:
         self.predictor = predictor
         self.order = order
         self.stops = stops
-        forest, scores = predictor.forest, predictor.scores[:, 0]
+        forest, scores = predictor.forest, predictor.dense_scores[:, 0]
         #: Place of each column in the order, -1 if no tree tests it; shape (n_features,).
         self.position: NDArray[np.int64] = np.full(forest.n_features, -1, dtype=np.int64)
         self.position[order] = np.arange(len(order))
@@ -211,7 +211,7 @@ class CurtailedPolicy:
         self._curtailment = curtailment
         forest = curtailment.predictor.forest
         self._forest = forest
-        self._scores = curtailment.predictor.scores[:, 0]
+        self._scores = curtailment.predictor.dense_scores[:, 0]
         self._nodes: NDArray[np.int64] = forest.offsets[:-1].copy()
         self._answers: dict[int, float] = {}
         self._refused: frozenset[int] = frozenset()

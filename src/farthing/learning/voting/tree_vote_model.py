@@ -130,7 +130,7 @@ class TreeVoteModel(TreeModel, VoteModel):
         forest, n_trees, width = self.forest, self.forest.n_trees, self.forest.width
         # One output per tree, so that the predictor does not sum over trees: the node where a row ends.
         nodes: NDArray[np.float64] = np.arange(forest.n_nodes, dtype=np.float64)[:, np.newaxis]
-        ends = replace(forest, n_outputs=n_trees, target=np.arange(n_trees), value=nodes)
+        ends = replace(forest, n_outputs=n_trees, target=np.arange(n_trees), node_values=nodes)
         predictor, vote_of = Predictor(ends), forest.value.astype(np.int8)
         votes = np.empty((len(values), n_trees, width), dtype=np.int8)
         acquired = np.empty(values.shape, dtype=np.bool_)

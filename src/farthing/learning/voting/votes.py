@@ -158,7 +158,7 @@ class TreeVotes:
         """Return the votes on each class."""
         forest = self.forest
         return [
-            TreeVotes(self.alphas, replace(forest, n_outputs=1, value=forest.value[:, [output]]))
+            TreeVotes(self.alphas, replace(forest, n_outputs=1, node_values=forest.value[:, [output]]))
             for output in range(self.n_outputs)
         ]
 

@@ -90,6 +90,19 @@ class StagePolicy:
         self._refused |= {column}
         self.hear(column, np.nan)
 
+    def why_ended(self) -> str:
+        """Return why the row has stopped, in words."""
+        model, stage = self._model, self._stage
+        place = f"stage {stage + 1} of {len(model.chain)}"
+        if self._early is not None:
+            return f"at {place} no answer that is left can change the label"
+        if stage == len(model.chain) - 1 or model.thresholds[stage] == ALWAYS:
+            return f"{place} is the last one of the budget"
+        risk, threshold = float(model.readout.risks(self._look())[0]), float(model.thresholds[stage])
+        if threshold > NEVER and risk <= threshold:
+            return f"at {place} the risk is low enough: {risk:.3g}, at most {threshold:.3g}"
+        return f"after {place} the next one costs more than is left"
+
     def output(self) -> NDArray[np.float64]:
         """Return the raw output of the last stage that has all its answers, shape (n_outputs,)."""
         return np.asarray((self._look() if self._early is None else self._early)[0])

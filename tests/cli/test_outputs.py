@@ -189,6 +189,13 @@ class TestAsk:
         assert told["prediction"] == "yes", err
         assert told["acquired"][0] == first
 
+    def test_reasons_are_told_on_request(self, run, members):
+        code, out, err = run("ask", members, "--why", "--json", given="?\n?\n")
+        assert code == 0, err
+        assert "why " in err
+        assert "%): " in err  # an outcome with its probability
+        assert json.loads(out[out.index("{") :])["stop_reason"]["kind"] == "finished"
+
     def test_what_is_known_to_be_unavailable_is_not_asked_for(self, run, members):
         code, out, _ = run("ask", members, "--known", "member=?", "--known", "city=?", "--json")
         told = json.loads(out.splitlines()[-1])

@@ -29,7 +29,7 @@ from farthing.base.inputs import check_cap, warn_one_class
 from farthing.base.parameters import JOBS, NON_NEGATIVE, one_of
 from farthing.costs import CostSheet, CostsLike, spending_limit
 from farthing.deadline import deadline
-from farthing.errors import BudgetWarning
+from farthing.errors import BudgetWarning, RepriceError
 from farthing.frontier.budgeted_model import ChosenModel
 from farthing.frontier.data_split import SweepRows, default_folds
 from farthing.frontier.delivery import LastFitLimit, deliver, of_fold
@@ -319,6 +319,35 @@ class BudgetedBase(BudgetedEstimator):
             # A variant of a hard budget keeps it within the mean one.
             changed = replace(fitted, model=other, budget=other.fitted_.budget, chosen=chosen, **mixed)
         return self.variant({"budget": budget}, changed)
+
+    def repriced(self, costs: CostSheet) -> FittedModel:
+        """Return the chosen model at other prices, aimed at the budget by its held-out rows.
+
+        The method stays the one that was chosen. Spends are those of its held-out rows, times how much more
+        new rows spend; scores are not known, and NaN.
+        """
+        fitted = self._fitted()
+        model, name = fitted.model, type(fitted.model).__name__
+        sheet = costs.with_free(() if self.free is None else self.free)
+        if not isinstance(model, AnyBudgetMixin) or self.budget_kind == "hard":
+            kind = "is chosen for a hard budget" if self.budget_kind == "hard" else "takes no budget"
+            raise RepriceError(f"it chose {name}, which {kind}; fit it again")
+        try:
+            inner = model.reprice(sheet)
+        except RepriceError as error:
+            raise RepriceError(f"it chose one that cannot; {error}") from None
+        aims = [float(spend) for spend in inner.other_budgets()]
+        if hasattr(inner, "path"):
+            aims = [point.spend for point in inner.path()]
+        nan = math.nan
+        path = [Point(name, {"budget": aim}, aim * fitted.growth, nan, nan) for aim in aims]
+        found = pick(path, budget_of(self.budget, sheet), is_any_budget=True)
+        chosen = replace(found, method=fitted.chosen.method, params={**fitted.chosen.params, **found.params})
+        aimed = variant_of(inner, found.params)
+        budget = aimed.fitted_.budget
+        return replace(
+            fitted, costs=sheet, model=aimed, chosen=chosen, path=path, budget=budget, above=None, share=0.0
+        )
 
     def table(self, budgets: Sequence[float] | None = None) -> str:
         """Return a text table of what the model spends and scores at other budgets, see `at`.

@@ -17,7 +17,7 @@ from farthing.base import (
 )
 from farthing.costs import RowLedger
 from farthing.learning.calibration import temper
-from farthing.walks import Policy, Split, Stand, pass_refusal, split_of, stand_of
+from farthing.walks import Plan, Policy, Split, Stand, pass_refusal, split_of, stand_of
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -178,6 +178,10 @@ class _TranslatedPolicy:
 
     def refuse(self, column: int) -> None:
         pass_refusal(self._policy, column)
+
+    def plan(self) -> Plan | None:
+        told = getattr(self._policy, "plan", None)
+        return None if told is None else told()
 
     def why_ended(self) -> str | None:
         told = getattr(self._policy, "why_ended", None)

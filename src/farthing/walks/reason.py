@@ -134,6 +134,22 @@ def _in_words(outcome: Outcome) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Plan:
+    """What a method expects of the answers that it collects before it looks at them.
+
+    Attributes
+    ----------
+    measure, risk, fall, source
+        As in `Reason`.
+    """
+
+    measure: str
+    risk: float
+    fall: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class StopReason:
     """Why a walk has ended.
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from farthing.typing import Floats, Integers
 from farthing.walks.policy import Policy
-from farthing.walks.reason import Outcome, Reason, RunnerUp, StopReason
+from farthing.walks.reason import Outcome, Plan, Reason, RunnerUp, StopReason
 from farthing.walks.row_walk import RowWalk
 from farthing.walks.split import Split, Stand, Way
 
@@ -132,7 +132,7 @@ class Reasoning:
         """Return the reason of a policy that is at no split with counts."""
         now = self._belief(row_walk)
         told = getattr(row_walk.policy, "plan", None)
-        plan = None if told is None else told()
+        plan: Plan | None = None if told is None else told()
         if plan is not None:
             return Reason(feature, price, plan.measure, plan.risk, plan.fall, None, (), True, plan.source)
         belief = _vector(now)

@@ -282,6 +282,11 @@ class ModelInfo(ModelSummary):
     frontier: dict[str, Any] | None = Field(
         description="The point of the frontier at which the model was chosen: spend, score, and more."
     )
+    guarantee: dict[str, Any] | None = Field(
+        default=None,
+        description="What is guaranteed on new rows: budget, agreement, confidence, the rows and the bound "
+        "of its test, and the same as text.",
+    )
 
 
 class Status(Answer):

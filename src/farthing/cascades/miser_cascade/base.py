@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import (
+    AnyBudgetMixin,
     BudgetKind,
     Frontier,
     Guarantee,
@@ -42,7 +43,7 @@ from farthing.typing import Floats
 ReadoutT = TypeVar("ReadoutT", bound=Readout)
 
 
-class MiserCascadeBase(OnePassMixin, GuaranteedMixin, ValidatedMixin, Generic[ReadoutT]):
+class MiserCascadeBase(OnePassMixin, GuaranteedMixin, AnyBudgetMixin, ValidatedMixin, Generic[ReadoutT]):
     """Learning, and the path of budgets; the two estimators add the loss, the calibration and the risk.
 
     A subclass may grow its boosters, choose its features or set its exits in another way: by the class

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from farthing.base import (
+    AnyBudgetMixin,
     BudgetKind,
     Guarantee,
     PricedErrorsMixin,
@@ -112,7 +113,7 @@ class PrunedForestModel(ClassCountModel):
     ],
 )
 @documented({"error_costs": ERROR_COSTS, "guarantee": GUARANTEE_TEXT})
-class PrunedForestClassifier(GuaranteedMixin, PricedErrorsMixin):
+class PrunedForestClassifier(GuaranteedMixin, AnyBudgetMixin, PricedErrorsMixin):
     """A forest that is grown with regard to prices and pruned to a mean budget.
 
     The trees are grown on three quarters of the rows. BudgetPrune finds the best prunings by the cost of the

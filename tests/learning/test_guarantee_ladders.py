@@ -110,6 +110,8 @@ def test_report_and_service_say_what_is_guaranteed():
     summary = summarize(sure, X[:1200], Y[:1200])
     assert summary.spend_interval is None
     assert summary.certificate == str(sure.certificate_)
+    # A variant of a variant, too.
+    assert sure.at(12.0).at(8.0).chosen_.spend <= 8.0
     assert describe(plain)["guarantee"] is None
     assert describe(sure)["guarantee"]["budget"] == 15.0
     assert describe(sure)["guarantee"]["text"] == str(sure.certificate_)

@@ -8,6 +8,7 @@
     +-- TableError    (ValueError)  a table that does not fit: columns, types, values
     +-- BudgetError   (ValueError)  a budget below what has to be bought in any case
     +-- GuaranteeError (ValueError) a guarantee that cannot be given on the rows at hand
+    +-- RepriceError  (ValueError)  a model that cannot be moved to other prices without a new fit
     +-- WalkError     (RuntimeError) an answer to a walk that asks for nothing
     +-- RoundError    (RuntimeError) an online gate that gets a label out of turn
     +-- FileError     (ValueError)  a file that is not an intact Farthing model
@@ -47,6 +48,10 @@ class BudgetError(FarthingError, ValueError):
 
 class GuaranteeError(FarthingError, ValueError):
     """No variant of a model can be certified to keep a guarantee on the rows at hand."""
+
+
+class RepriceError(FarthingError, ValueError):
+    """A model cannot be moved to other prices without a new fit."""
 
 
 class WalkError(FarthingError, RuntimeError):

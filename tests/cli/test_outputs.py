@@ -189,6 +189,13 @@ class TestAsk:
         assert told["prediction"] == "yes", err
         assert told["acquired"][0] == first
 
+    def test_reasons_are_told_on_request(self, run, members):
+        code, out, err = run("ask", members, "--why", "--json", given="?\n?\n")
+        assert code == 0, err
+        assert "why " in err
+        assert "%): " in err  # an outcome with its probability
+        assert json.loads(out[out.index("{") :])["stop_reason"]["kind"] == "finished"
+
     def test_what_is_known_to_be_unavailable_is_not_asked_for(self, run, members):
         code, out, _ = run("ask", members, "--known", "member=?", "--known", "city=?", "--json")
         told = json.loads(out.splitlines()[-1])
@@ -214,3 +221,49 @@ def test_help_loads_no_numerical_library():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+
+
+class TestReprice:
+    def test_needs_prices_and_a_target(self, run, model, shop):
+        code, _, err = run("audit", model, shop / "visitors.csv", "--reprice")
+        assert code != 0
+        assert "--costs" in err
+        code, _, err = run(
+            "audit", model, shop / "visitors.csv", "--costs", shop / "prices.toml", "--reprice",
+            "--refit-on", shop / "visitors.csv",
+        )  # fmt: skip
+        assert code != 0
+        assert "--target" in err
+
+    def test_what_was_chosen_may_not_be_repriced(self, run, model, shop):
+        code, _, err = run(
+            "audit", model, shop / "visitors.csv", "--costs", shop / "prices.toml", "--reprice"
+        )
+        assert code != 0
+        assert "BudgetTreeClassifier" in err
+
+    def test_the_loss_against_a_new_fit(self, run, shop):
+        table, prices, path = shop / "visitors.csv", shop / "prices.toml", shop / "cascade.farthing"
+        code, _, err = run(
+            "fit", table, "bought", "--costs", prices, "--budget", "20%", "-o", path,
+            "--methods", "MiserCascadeClassifier", "--jobs", "1",
+        )  # fmt: skip
+        assert code == 0, err
+        if type(farthing.load(path).model_).__name__ != "MiserCascadeClassifier":
+            pytest.skip("the door took the model that buys nothing")
+        code, out, err = run(
+            "audit",
+            path,
+            table,
+            "--costs",
+            prices,
+            "--reprice",
+            "--refit-on",
+            table,
+            "--target",
+            "bought",
+            "--json",
+        )
+        assert code == 0, err
+        lost = json.loads(out)["reprice"]
+        assert lost["loss"] == pytest.approx(lost["refit_score"] - lost["score"])

@@ -166,3 +166,19 @@ def test_what_json_cannot_hold_of_a_point_is_null() -> None:
 def test_health(http: httpx.Client) -> None:
     response = http.get("/healthz")
     assert (response.status_code, response.json()) == (200, {"status": "ok", "models": 4, "faults": 0})
+
+
+def test_reasons_are_given_on_request(http: httpx.Client) -> None:
+    plain = http.post("/v1/models/heart/next", json={}).json()
+    assert "reason" not in plain
+    step = http.post("/v1/models/heart/next", json={"reasons": True}).json()
+    assert {**step, **plain} == step
+    reason = step["reason"]
+    assert (reason["feature"], reason["price"]) == (step["ask"]["feature"], step["ask"]["price"])
+    assert reason["fall"] > 0
+    assert sum(outcome["probability"] for outcome in reason["outcomes"]) == pytest.approx(1)
+    assert len(reason["outcomes"][0]["probabilities"]) == len(step["decision"]["classes"])
+    assert step["stop_reason"] is None
+    ended = http.post("/v1/models/heart/next", json={"reasons": True, "budget": 0}).json()
+    assert ended["reason"] is None
+    assert ended["stop_reason"]["kind"] == "budget"

@@ -76,6 +76,9 @@ export interface Step {
   unused: string[];
   unseen: string[];
   version: string;
+  /** Why the feature is asked for, and why the walk has ended. */
+  reason?: { text: string } | null;
+  stop_reason?: { text: string } | null;
 }
 
 export interface StepRequest {

@@ -6,6 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from copy import copy
+from dataclasses import replace
 from functools import cache, cached_property
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
@@ -29,9 +30,9 @@ from farthing.base.inputs import (
     warn_one_class,
 )
 from farthing.base.training_set import TrainingSet
-from farthing.costs import CostSheet
+from farthing.costs import CostSheet, CostsLike
 from farthing.distributed.detect import is_collection
-from farthing.errors import LabelError, TableError
+from farthing.errors import LabelError, RepriceError, TableError
 from farthing.labels import Labels, LabelsLike
 from farthing.notebook import html_table
 from farthing.table import PreparedTable, Schema, encode, refused_flags, refused_names
@@ -479,6 +480,44 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """
         check_is_fitted(self)
         yield {}, self
+
+    def reprice(self, costs: CostsLike) -> Self:
+        """Return the model at other prices, without new training.
+
+        What was chosen by the prices on held-out rows, such as exits and prunings, is chosen anew from the
+        scores of these rows, which the model keeps without any value of a feature. What was learned stays: a
+        fit at the new prices might buy other features.
+
+        Parameters
+        ----------
+        costs : CostSheet, mapping, array, Series or path
+            The new prices.
+
+        Returns
+        -------
+        estimator
+            It shares the learned parts with this one, which is left as it is. A certificate is not kept.
+
+        Raises
+        ------
+        RepriceError
+            If the method keeps no scores, and says why; see `farthing.report.audit` for the account alone.
+        """
+        check_is_fitted(self)
+        own = self.fitted_.costs
+        sheet = CostSheet.of(costs, own.features[: own.n_columns]).with_calls(own.call_prices())
+        try:
+            model = self.repriced(sheet)
+        except RepriceError as error:
+            raise RepriceError(f"{type(self).__name__} cannot be moved to other prices: {error}") from None
+        return self.variant({"costs": sheet.without_calls()}, replace(model, certificate=None))
+
+    def repriced(self, costs: CostSheet) -> FittedModel:  # noqa: ARG002
+        """Return the fitted model at other prices, see `reprice`; by default a RepriceError."""
+        raise RepriceError(
+            "it keeps no held-out scores to choose by. Fit it again, or measure what the same purchases "
+            "cost: farthing.audit(model, X, costs)"
+        )
 
     def variant(self, params: Mapping[str, Any], model: FittedModel) -> Self:
         """Return a copy with other parameters and another fitted model for the same table."""

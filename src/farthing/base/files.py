@@ -22,7 +22,7 @@ from typing import (
 
 from farthing import store
 from farthing.base import registry
-from farthing.base.fitted import ClassifierModel, FittedModel
+from farthing.base.fitted import ClassifierModel, FittedModel, optional_fields
 from farthing.errors import FarthingError, FileError
 from farthing.labels import Labels
 
@@ -134,10 +134,10 @@ def build(kind: str, state: dict[str, object]) -> BudgetedEstimator:
     if not isinstance(labels, Labels):
         raise FileError(f"the labels of a model must be Labels; got {type(labels).__name__}")
     estimator = unfitted(kind, params)
-    # Exactly the fields of the class: a missing one would keep a default, an extra one hide a mistake. Only a
-    # certificate is left out if there is none.
+    # Exactly the fields of the class: a missing one would keep a default, an extra one hide a mistake. Only
+    # optional ones are left out if they are None.
     types = stored_types(type(estimator).model_type)
-    fitted = {"certificate_": None, **fitted}
+    fitted = {f"{name}_": None for name in optional_fields(type(estimator).model_type)} | fitted
     if set(fitted) != {f"{name}_" for name in types}:
         raise FileError(f"{kind} stores {sorted(f'{name}_' for name in types)}; got {sorted(fitted)}")
     # Types before values: `check` of a model may then rely on every field being what its annotation says.

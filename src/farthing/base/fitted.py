@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 from farthing.base.guarantee import Certificate
 from farthing.costs import CostSheet
 from farthing.table import Schema
-from farthing.walks import Policy, Walk, walk_rows
+from farthing.walks import Policy, Stand, Walk, walk_rows
+
+#: Metadata of a field that a file may lack; it is None then.
+OPTIONAL: Final = {"optional": True}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,7 +45,7 @@ class FittedModel(ABC):
     costs: CostSheet
     prior: NDArray[np.float64]
     budget: float | None = None
-    certificate: Certificate | None = None
+    certificate: Certificate | None = field(default=None, metadata=OPTIONAL)
 
     # What a method defines.
 
@@ -225,21 +228,50 @@ class FittedModel(ABC):
     def walk(self, seed: int | None, budget: float | None, known: Mapping[str, object] | None = None) -> Walk:
         """Start the lazy prediction of one row; a budget of None means no limit."""
         policy = self.policy(seed)
-        return Walk(policy, self.questions, self.costs, self.conclude_row, budget=budget, known=known)
+        return Walk(
+            policy,
+            self.questions,
+            self.costs,
+            self.conclude_row,
+            budget=budget,
+            known=known,
+            model=self,
+            seed=seed,
+        )
+
+    # What reasons of questions need, see `farthing.walks.reasoning`.
+
+    def believe(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return probabilities (n_rows, n_classes) or values (n_rows,) of the outputs of a `Stand`."""
+        return self.conclude(outputs)
+
+    def label_shares(self, stand: Stand) -> NDArray[np.float64] | None:  # noqa: ARG002
+        """Return what the trees that a row has walked say of the labels of such rows.
+
+        Parameters
+        ----------
+        stand : Stand
+            Where the row stands.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_classes,) or (1,), or None
+            Shares of the classes, or the mean of the target; None if the model does not know them.
+        """
+        return None
 
     def state(self) -> dict[str, Any]:
         """Return the fields by the names of the estimator's attributes, which end in "_"; for files.
 
-        A certificate is left out if there is none.
+        Optional fields that are None are left out.
         """
-        state = {f"{field.name}_": getattr(self, field.name) for field in fields(self)}
-        return (
-            state if self.certificate is not None else {k: v for k, v in state.items() if k != "certificate_"}
-        )
+        state = {f"{each.name}_": getattr(self, each.name) for each in fields(self)}
+        unset = {f"{name}_" for name in optional_fields(type(self)) if getattr(self, name) is None}
+        return {name: value for name, value in state.items() if name not in unset}
 
     def __getstate__(self) -> dict[str, Any]:
         # Cached properties may hold compiled objects, which do not pickle; they are recomputed on demand.
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)  # a frozen dataclass refuses setattr
@@ -305,6 +337,11 @@ class RegressorModel(FittedModel):
     ) -> tuple[Any, dict[Any, float] | None]:
         """Return the value, and no probabilities."""
         return float(self.conclude(self.settle(outputs, looked))[0]), None
+
+
+def optional_fields(model_type: type[FittedModel]) -> list[str]:
+    """Return the names of the fields that a file may lack."""
+    return [each.name for each in fields(model_type) if each.metadata.get("optional")]
 
 
 def _at(given: NDArray[Any] | None, rows: NDArray[np.int64]) -> NDArray[Any] | None:

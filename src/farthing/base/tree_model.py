@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar, Final, TypeGuard
@@ -11,7 +11,7 @@ from typing import ClassVar, Final, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.base.fitted import FittedModel
+from farthing.base.fitted import OPTIONAL, FittedModel
 from farthing.trees import (
     Forest,
     NodeValues,
@@ -19,9 +19,10 @@ from farthing.trees import (
     Progress,
     SparseRows,
     explained_shares,
+    rows_of,
     same_values,
 )
-from farthing.walks import ForestPolicy, PaidTrees, Policy
+from farthing.walks import ForestPolicy, PaidTrees, Policy, Stand
 
 # Rows that refuse the same columns are predicted together from this number on; fewer are walked, since their
 # trees must be prepared first.
@@ -53,9 +54,12 @@ class TreeModel(FittedModel):
     ----------
     forest : Forest
         The trees.
+    learning_rate : float or None
+        Of boosted trees: the factor of their values. None if there is none, or it is not known.
     """
 
     forest: Forest
+    learning_rate: float | None = field(default=None, metadata=OPTIONAL)
 
     #: Whether every row passes all trees; False if they form several models, of which a row uses only some.
     is_one_sum: ClassVar[bool] = True
@@ -172,6 +176,48 @@ class TreeModel(FittedModel):
             outputs[rows], acquired[rows] = found, tested & ~flags
         return outputs, acquired
 
+    def label_shares(self, stand: Stand) -> NDArray[np.float64] | None:
+        """Return what the labels at the node of a single tree, or of boosted trees, are; else None."""
+        if stand.forest.n_trees == 1:
+            return np.ravel(self.believe(stand.output[np.newaxis]))
+        if self.learning_rate is None:
+            return None
+        return self.boosted_labels(*self.last_steps(stand, self.learning_rate))
+
+    def boosted_labels(
+        self, output: NDArray[np.float64], steps: NDArray[np.float64], walked: NDArray[np.bool_]
+    ) -> NDArray[np.float64] | None:
+        """Return the labels that the last round of boosting was fitted to; by default those of least squares.
+
+        Parameters
+        ----------
+        output : ndarray of float64, shape (n_outputs,)
+            The output before that round.
+        steps : ndarray of float64, shape (n_outputs,)
+            What the nodes of the round ask for, of which the learning rate adds a part.
+        walked : ndarray of bool, shape (n_outputs,)
+            The outputs whose trees were walked.
+        """
+        del walked
+        return output + steps
+
+    def last_steps(
+        self, stand: Stand, learning_rate: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the arguments of `boosted_labels`."""
+        scores, output = self.node_scores(), stand.output.copy()
+        steps, walked = np.zeros(len(output)), np.zeros(len(output), dtype=np.bool_)
+        width = scores.shape[1]
+        # One round: as many trees as it takes to add to every output once.
+        n_last = len(output) // width
+        added = rows_of(scores, stand.nodes[-n_last:])
+        for tree, own in zip(stand.trees[-n_last:], added, strict=True):
+            first = int(stand.forest.target[tree])
+            output[first : first + width] -= own
+            steps[first : first + width] = own / learning_rate
+            walked[first : first + width] = True
+        return output, steps, walked
+
     def may_buy(self) -> NDArray[np.bool_]:
         """Return which columns the trees test, shape (n_features,)."""
         return self.forest.tested
@@ -179,6 +225,8 @@ class TreeModel(FittedModel):
     def check(self) -> None:
         """Raise ValueError if the trees do not fit the table and the outputs."""
         super().check()
+        if self.learning_rate is not None and not 0 < self.learning_rate < np.inf:
+            raise ValueError(f"learning_rate must be above zero; got {self.learning_rate!r}")
         if self.is_one_sum and len(self.costs.calls) > 1:
             raise ValueError("the trees of a sum are evaluated in one call")
         if isinstance(self.forest.node_values, SparseRows) and not self.takes_sparse_values:

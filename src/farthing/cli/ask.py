@@ -36,6 +36,9 @@ def ask(  # noqa: PLR0917 - typer takes the options from here
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of a stochastic model.")] = None,
+    why: Annotated[
+        bool, typer.Option(help="Say why each feature is asked for, and why the walk ends.")
+    ] = False,
     trusted: Trusted = None,
     as_json: AsJson = False,
 ) -> None:
@@ -60,7 +63,7 @@ def ask(  # noqa: PLR0917 - typer takes the options from here
         walk = fitted.walk(seed=seed, budget=budget_amount(budget, fitted.costs_), known=start)
     unit = f" {fitted.costs_.unit}" if fitted.costs_.unit else ""
     # With --json, standard output holds one JSON object and nothing else; the dialogue goes to stderr.
-    bought = _Dialogue(columns, fitted.labels_, unit, err=as_json).consult(walk, refused)
+    bought = _Dialogue(columns, fitted.labels_, unit, err=as_json, why=why).consult(walk, refused)
     decision = walk.decision
     payload = {
         "prediction": decision.prediction,
@@ -71,8 +74,13 @@ def ask(  # noqa: PLR0917 - typer takes the options from here
         "acquired": bought,
         "finished": walk.ask is None,
     }
+    stop = walk.stop_reason if why else None
+    if why:
+        payload["stop_reason"] = None if stop is None else stop.to_dict()
     titles = [fitted.labels_.title_of(name) for name in bought]
     paid = f"Spent {decision.spent:.2f}{unit} on {', '.join(titles) or 'nothing'}."
+    if stop is not None:
+        paid += f"\nIt ends since {stop}."
     emit(payload, f"Decision: {summarize_decision(decision, fitted.labels_)}\n{paid}", as_json=as_json)
 
 
@@ -84,6 +92,7 @@ class _Dialogue:
     labels: Labels
     unit: str
     err: bool  # whether to write to standard error
+    why: bool = False
 
     def consult(self, walk: Any, refused: set[str]) -> list[str]:
         """Ask until the model decides or the user stops; return what was bought, in the order of purchase."""
@@ -94,6 +103,8 @@ class _Dialogue:
                 continue
             decided = summarize_decision(walk.decision, self.labels)
             typer.echo(f"spent {walk.spent:.2f}{self.unit}; prediction: {decided}", err=self.err)
+            if self.why:
+                typer.echo(f"why {self.labels.title_of(question.feature)}: {question.reason}", err=self.err)
             try:
                 typed = self._prompt(question)
             except typer.Abort:

@@ -17,7 +17,7 @@ from farthing.errors import ModelImportError
 
 
 @app.command()
-def audit(
+def audit(  # noqa: PLR0917 - typer takes the options from here
     model: Annotated[
         Path, typer.Argument(help="A model of Farthing, or of LightGBM (.txt) or XGBoost (.json, .ubj).")
     ],
@@ -28,6 +28,16 @@ def audit(
         ),
     ],
     costs: Annotated[Path | None, typer.Option(help="The price list: TOML, JSON or CSV.")] = None,
+    reprice: Annotated[
+        bool, typer.Option(help="Set exits and prunings anew at the prices of --costs, without a new fit.")
+    ] = False,
+    refit_on: Annotated[
+        Path | None,
+        typer.Option(help="With --reprice: rows to fit on at the new prices, to see what repricing loses."),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(help="The column of both tables to predict, for --refit-on.")
+    ] = None,
     separator: Separator = None,
     as_json: AsJson = False,
 ) -> None:
@@ -36,13 +46,24 @@ def audit(
         from farthing.report.audit import audit as account_of  # noqa: PLC0415 - slow to import
 
         fitted = _read(model)
-        frame = for_model(read_table(table, separator), fitted)
+        if reprice and costs is None:
+            raise ValueError("--reprice needs the new prices; see --costs")
+        if refit_on is not None and not (reprice and target):
+            raise ValueError("--refit-on needs --reprice, and --target with the column to predict")
+        rows = read_table(table, separator)
+        frame = for_model(rows, fitted)
         sheet: Any = fitted.costs_
         if costs is not None:
             sheet = read_costs(costs, list(fitted.costs_.features[: fitted.costs_.n_columns]))
         # Models of other libraries have no prices.
         elif model.suffix != ".farthing":
             warn("no price list is given, so every feature costs 1; see --costs")
+        lost = None
+        if reprice:
+            if refit_on is not None and target is not None:
+                lost = _loss(fitted, sheet, read_table(refit_on, separator), rows, target)
+            fitted = fitted.reprice(sheet)
+            sheet = fitted.costs_
         found = account_of(fitted, frame, sheet)
         certificate = fitted.fitted_.certificate
     payload = {
@@ -53,9 +74,21 @@ def audit(
         "features": found.features(),
         "groups": found.groups(),
         "guarantee": None if certificate is None else asdict(certificate),
+        "reprice": None if lost is None else asdict(lost) | {"loss": lost.loss},
     }
     text = str(found) if certificate is None else f"{found}\n\nGuaranteed: {certificate}"
-    emit(payload, text, as_json=as_json)
+    emit(payload, text if lost is None else f"{text}\n\n{str(lost).capitalize()}", as_json=as_json)
+
+
+def _loss(fitted: Any, sheet: Any, learn: Any, test: Any, target: str) -> Any:
+    """Return what repricing loses against a new fit."""
+    from farthing.report.reprice_loss import reprice_loss  # noqa: PLC0415 - slow to import
+
+    for name, rows in (("--refit-on", learn), ("the table", test)):
+        if target not in rows.columns:
+            raise ValueError(f"{name} has no column {target!r}; it has {', '.join(map(str, rows.columns))}")
+    parts = [(for_model(rows, fitted), rows[target].to_numpy()) for rows in (learn, test)]
+    return reprice_loss(fitted, sheet, parts[0], parts[1])
 
 
 def _read(path: Path) -> Any:

@@ -13,6 +13,7 @@ from numbers import Integral
 from types import NoneType
 from typing import Any, Final, Self
 
+import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -22,6 +23,7 @@ from farthing.base import (
     BudgetKind,
     FittedModel,
     Frontier,
+    Guarantee,
     Point,
     TrainingSet,
 )
@@ -29,14 +31,15 @@ from farthing.base.inputs import check_cap, warn_one_class
 from farthing.base.parameters import JOBS, NON_NEGATIVE, one_of
 from farthing.costs import CostSheet, CostsLike, spending_limit
 from farthing.deadline import deadline
-from farthing.errors import BudgetWarning
+from farthing.errors import BudgetWarning, RepriceError
 from farthing.frontier.budgeted_model import ChosenModel
 from farthing.frontier.data_split import SweepRows, default_folds
 from farthing.frontier.delivery import LastFitLimit, deliver, of_fold
 from farthing.frontier.fold_curves import SettingCurves
-from farthing.frontier.last_fit import Delivery, deliver_again, mixed_with, pick, variant_of
+from farthing.frontier.last_fit import Delivery, deliver_again, mixed_with, pick, reachable, variant_of
 from farthing.frontier.sweep import run_sweep
 from farthing.frontier.sweep_run import all_cores
+from farthing.learning.guarantees import Ladder, certify, nominal_budgets
 from farthing.table import PreparedTable
 
 _SHARE: Final = re.compile(r"\s*([0-9][0-9.eE+-]*)\s*%\s*")
@@ -90,8 +93,17 @@ CONSTRAINTS: Final[dict[str, Any]] = {
 """Allowed values of the parameters; budget, costs, methods, scoring and cv are checked where used."""
 
 
+GUARANTEED: Final = """guarantee : Guarantee, optional
+        What shall hold on new rows, such as a mean spend, with which confidence, in place of ``budget``. A
+        part of the rows is kept for its test, which takes the variant of the chosen fit; ``certificate_``
+        says what holds."""
+
+
 class BudgetedBase(BudgetedEstimator):
     """Base class: sweep, choose, fit again on all rows, and predict as the chosen model."""
+
+    #: What shall hold on new rows; a parameter where rows are independent.
+    guarantee: Guarantee | None = None
 
     def __init__(
         self,
@@ -160,7 +172,35 @@ class BudgetedBase(BudgetedEstimator):
         -------
         self
         """
+        if self.guarantee is not None:
+            return self._fit_with(self.guarantee, X, y, sample_weight)
         return self._choose(X, y, sample_weight)
+
+    def _fit_with(self, guarantee: Guarantee, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Fit on a part of the rows, and choose the variant that keeps a guarantee by the others."""
+        self._validate_params()
+        if self.budget is not None or self.budget_kind == "hard":
+            raise ValueError(
+                "a guarantee is in place of budget, and of a mean spend: a hard budget holds on every row; "
+                "leave out budget and budget_kind"
+            )
+        if sample_weight is not None:
+            raise ValueError("a guarantee counts rows, so they have no weights; leave out sample_weight")
+        table = PreparedTable.of(X, type(self).__name__)
+        target = np.asarray(y)
+        check_consistent_length(table.values, target)
+        order = np.random.default_rng(self.random_state).permutation(len(target))
+        n_tested = round(guarantee.holdout * len(target))
+        learned, tested = np.sort(order[n_tested:]), np.sort(order[:n_tested])
+        within: Self = clone(self).set_params(guarantee=None, budget=guarantee.budget)
+        within.fit(table.take(learned), target[learned])
+        return self.adopt(certify(within, table.take(tested), guarantee).fitted_)
+
+    def guarantee_ladder(self, guarantee: Guarantee) -> Ladder:
+        """Return the variants of the chosen fit at nominal budgets."""
+        if self.budget_kind == "hard":
+            raise ValueError("a hard budget holds on every row already; fit with budget_kind='mean'")
+        return Ladder(tuple(nominal_budgets(self, guarantee)), None, self._moved)
 
     def _choose(self, X: Any, y: Any, sample_weight: Any, *, qid: Any = None) -> Self:
         """Do what `fit` does, for rows that may belong to queries."""
@@ -316,9 +356,44 @@ class BudgetedBase(BudgetedEstimator):
             mixed: dict[str, Any] = {"above": None, "share": 0.0}
             if self.mixture and cap is not None:
                 mixed = mixed_with(model, chosen, fitted.path, cap, row_cap=other.fitted_.budget)
+            # The variant may contain less than the whole fit; it contains itself.
+            path = fitted.path
+            if other is not model:
+                path = [*reachable(path, other), replace(chosen, params={}, estimator=None)]
             # A variant of a hard budget keeps it within the mean one.
-            changed = replace(fitted, model=other, budget=other.fitted_.budget, chosen=chosen, **mixed)
-        return self.variant({"budget": budget}, changed)
+            changed = replace(
+                fitted, model=other, budget=other.fitted_.budget, chosen=chosen, path=path, **mixed
+            )
+        return self.variant({"budget": budget}, replace(changed, certificate=None))
+
+    def repriced(self, costs: CostSheet) -> FittedModel:
+        """Return the chosen model at other prices, aimed at the budget by its held-out rows.
+
+        The method stays the one that was chosen. Spends are those of its held-out rows, times how much more
+        new rows spend; scores are not known, and NaN.
+        """
+        fitted = self._fitted()
+        model, name = fitted.model, type(fitted.model).__name__
+        sheet = costs.with_free(() if self.free is None else self.free)
+        if not isinstance(model, AnyBudgetMixin) or self.budget_kind == "hard":
+            kind = "is chosen for a hard budget" if self.budget_kind == "hard" else "takes no budget"
+            raise RepriceError(f"it chose {name}, which {kind}; fit it again")
+        try:
+            inner = model.reprice(sheet)
+        except RepriceError as error:
+            raise RepriceError(f"it chose one that cannot; {error}") from None
+        aims = [float(spend) for spend in inner.other_budgets()]
+        if hasattr(inner, "path"):
+            aims = [point.spend for point in inner.path()]
+        nan = math.nan
+        path = [Point(name, {"budget": aim}, aim * fitted.growth, nan, nan) for aim in aims]
+        found = pick(path, budget_of(self.budget, sheet), is_any_budget=True)
+        chosen = replace(found, method=fitted.chosen.method, params={**fitted.chosen.params, **found.params})
+        aimed = variant_of(inner, found.params)
+        budget = aimed.fitted_.budget
+        return replace(
+            fitted, costs=sheet, model=aimed, chosen=chosen, path=path, budget=budget, above=None, share=0.0
+        )
 
     def table(self, budgets: Sequence[float] | None = None) -> str:
         """Return a text table of what the model spends and scores at other budgets, see `at`.

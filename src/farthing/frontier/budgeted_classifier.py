@@ -14,6 +14,7 @@ from farthing.base import (
     BudgetKind,
     ContractClassifier,
     ErrorCosts,
+    Guarantee,
     documented,
     register,
 )
@@ -23,10 +24,11 @@ from farthing.costs import CostSheet, CostsLike
 from farthing.deadline import DeadlineReached
 from farthing.errors import BudgetWarning
 from farthing.forests import BudgetTreeClassifier
-from farthing.frontier.budgeted_base import CONSTRAINTS, PARAMETERS, BudgetedBase
+from farthing.frontier.budgeted_base import CONSTRAINTS, GUARANTEED, PARAMETERS, BudgetedBase
 from farthing.frontier.budgeted_model import ChosenClassifierModel, ChosenModel
 from farthing.frontier.data_split import SweepRows
 from farthing.learning.calibration import temperature_of
+from farthing.learning.guarantees.guaranteed import GUARANTEE
 
 # The part of a time limit that is kept for calibration, which fits the chosen model three times.
 _CALIBRATION_SHARE: Final = 0.35
@@ -44,13 +46,14 @@ _CALIBRATION_SHARE: Final = 0.35
         },
     ],
 )
-@documented({"parameters": PARAMETERS.format(scoring="str, scorer or ErrorCosts")})
+@documented({"guarantee": GUARANTEED, "parameters": PARAMETERS.format(scoring="str, scorer or ErrorCosts")})
 class BudgetedClassifier(BudgetedBase, ContractClassifier):
     """The best classifier within a budget, chosen among many methods.
 
     Parameters
     ----------
     {parameters}
+    {guarantee}
     pos_label : label, optional
         The positive one of two labels, for scores such as "f1"; without it they must be 0 and 1.
     class_weight : dict, "balanced" or None
@@ -91,7 +94,11 @@ class BudgetedClassifier(BudgetedBase, ContractClassifier):
     """
 
     model_type = ChosenClassifierModel
-    _parameter_constraints: ClassVar[dict[str, Any]] = {**CONSTRAINTS, "calibrate": ["boolean"]}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CONSTRAINTS,
+        "guarantee": GUARANTEE,
+        "calibrate": ["boolean"],
+    }
 
     def __init__(
         self,
@@ -101,6 +108,7 @@ class BudgetedClassifier(BudgetedBase, ContractClassifier):
         budget_kind: BudgetKind = "mean",
         free: Any = None,
         mixture: bool = False,
+        guarantee: Guarantee | None = None,
         methods: Any = "auto",
         scoring: Any = "accuracy",
         pos_label: Any = None,
@@ -128,6 +136,7 @@ class BudgetedClassifier(BudgetedBase, ContractClassifier):
             random_state=random_state,
             n_jobs=n_jobs,
         )
+        self.guarantee = guarantee
         self.pos_label = pos_label
         self.class_weight = class_weight
         self.calibrate = calibrate

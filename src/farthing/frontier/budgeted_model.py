@@ -17,7 +17,7 @@ from farthing.base import (
 )
 from farthing.costs import RowLedger
 from farthing.learning.calibration import temper
-from farthing.walks import Policy, pass_refusal
+from farthing.walks import Plan, Policy, Split, Stand, pass_refusal, split_of, stand_of
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -69,6 +69,14 @@ class ChosenModel(FittedModel):
         if seed is not None and self.above is not None and is_heads(np.array([seed]), self.share)[0]:
             taken = self.above
         return _TranslatedPolicy(self, taken.fitted_, taken.fitted_.policy(seed))
+
+    def believe(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return probabilities or values from raw outputs of the inner model."""
+        return self.conclude(self.translate(outputs, self.model.fitted_))
+
+    def label_shares(self, stand: Stand) -> NDArray[np.float64] | None:
+        """Return what the inner model knows of the labels where a row stands."""
+        return self.model.fitted_.label_shares(stand)
 
     def outputs(
         self,
@@ -170,6 +178,20 @@ class _TranslatedPolicy:
 
     def refuse(self, column: int) -> None:
         pass_refusal(self._policy, column)
+
+    def plan(self) -> Plan | None:
+        told = getattr(self._policy, "plan", None)
+        return None if told is None else told()
+
+    def why_ended(self) -> str | None:
+        told = getattr(self._policy, "why_ended", None)
+        return None if told is None else str(told())
+
+    def split(self) -> Split | None:
+        return split_of(self._policy)
+
+    def stand(self) -> Stand | None:
+        return stand_of(self._policy)
 
     def output(self) -> NDArray[np.float64]:
         return np.asarray(self._model.translate(self._policy.output()[np.newaxis], self._within)[0])

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from farthing.base import BudgetedEstimator, BudgetKind, ContractRegressor, documented, register
+from farthing.base import BudgetedEstimator, BudgetKind, ContractRegressor, Guarantee, documented, register
 from farthing.boosting import GreedyMiserRegressor
 from farthing.costs import CostSheet, CostsLike
-from farthing.frontier.budgeted_base import CONSTRAINTS, PARAMETERS, BudgetedBase
+from farthing.frontier.budgeted_base import CONSTRAINTS, GUARANTEED, PARAMETERS, BudgetedBase
 from farthing.frontier.budgeted_model import ChosenModel, ChosenRegressorModel
 from farthing.frontier.data_split import SweepRows
+from farthing.learning.guarantees.guaranteed import GUARANTEE
 
 
 @register(
     trials=[{"methods": [GreedyMiserRegressor(n_estimators=4)], "budget": "60%", "cv": 2}],
 )
-@documented({"parameters": PARAMETERS.format(scoring="str or scorer")})
+@documented({"guarantee": GUARANTEED, "parameters": PARAMETERS.format(scoring="str or scorer")})
 class BudgetedRegressor(BudgetedBase, ContractRegressor):
     """The best regressor within a budget, chosen among many methods.
 
     Parameters
     ----------
     {parameters}
+    {guarantee}
 
     Attributes
     ----------
@@ -43,7 +45,7 @@ class BudgetedRegressor(BudgetedBase, ContractRegressor):
     """
 
     model_type = ChosenRegressorModel
-    _parameter_constraints = CONSTRAINTS
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**CONSTRAINTS, "guarantee": GUARANTEE}
 
     def __init__(
         self,
@@ -53,6 +55,7 @@ class BudgetedRegressor(BudgetedBase, ContractRegressor):
         budget_kind: BudgetKind = "mean",
         free: Any = None,
         mixture: bool = False,
+        guarantee: Guarantee | None = None,
         methods: Any = "auto",
         scoring: Any = "neg_mean_squared_error",
         cv: Any = None,
@@ -77,6 +80,7 @@ class BudgetedRegressor(BudgetedBase, ContractRegressor):
             random_state=random_state,
             n_jobs=n_jobs,
         )
+        self.guarantee = guarantee
 
     def _free_model(self, sheet: CostSheet) -> BudgetedEstimator:
         return GreedyMiserRegressor(costs=sheet)

@@ -112,7 +112,7 @@ def fit_on_all(
     if budget is not None and not hard:
         whole, model = model, _aim(setting, model, path, promised, rows=rows, budget=budget)
         if model is not whole:
-            path = _reachable(path, model)
+            path = reachable(path, model)
     spend = model.spend(rows.table, budget=cap)
     varied = {name for fold in setting.folds for params in fold.params for name in params}
     own = {name: value for name, value in model.get_params().items() if name in varied}
@@ -293,7 +293,7 @@ def _aim(
     return variant_of(model, best.params)
 
 
-def _reachable(path: Sequence[Point], model: BudgetedEstimator) -> list[Point]:
+def reachable(path: Sequence[Point], model: BudgetedEstimator) -> list[Point]:
     """Return the points of a fit that a variant of it still contains, as a shorter booster its own prefixes.
 
     No parameters mean the model itself, which is another one than that of the whole fit.

@@ -3,6 +3,18 @@
 from farthing.report.audit import Audit, audit
 from farthing.report.flow import Flow, flow
 from farthing.report.render import render, write_report
+from farthing.report.reprice_loss import RepriceLoss, reprice_loss
 from farthing.report.summary import Summary, summarize
 
-__all__ = ["Audit", "Flow", "Summary", "audit", "flow", "render", "summarize", "write_report"]
+__all__ = [
+    "Audit",
+    "Flow",
+    "RepriceLoss",
+    "Summary",
+    "audit",
+    "flow",
+    "render",
+    "reprice_loss",
+    "summarize",
+    "write_report",
+]

@@ -130,6 +130,10 @@ class Summary:
         Sentences on what the time limit did not allow.
     optimism : float
         What the score of the chosen model was corrected by, for having been chosen.
+    spend_interval : pair of float or None
+        95 % interval of the mean spend on new rows, from the spread over rows; None if it is guaranteed.
+    certificate : str
+        What is guaranteed on new rows; empty if nothing is.
     """
 
     title: str
@@ -155,6 +159,8 @@ class Summary:
     traces: tuple[WalkTrace, ...]
     left_out: tuple[str, ...] = ()
     optimism: float = 0.0
+    spend_interval: tuple[float, float] | None = None
+    certificate: str = ""
 
     @property
     def words(self) -> ScoreWords:
@@ -256,7 +262,22 @@ def _account(
         scatter=None,
         traces=_traces(model, X, truth),
         optimism=float(model.optimism_),
+        spend_interval=_spend_interval(model, X, weights),
+        certificate="" if model.certificate_ is None else str(model.certificate_),
     )
+
+
+def _spend_interval(model: BudgetedBase, X: Any, weights: Floats | None) -> tuple[float, float] | None:
+    """Return the 95 % interval of the mean spend on new rows; None if it is guaranteed, or not estimated."""
+    mean, growth = model.chosen_.spend, float(model.growth_)
+    if model.certificate_ is not None or math.isnan(mean):
+        return None
+    spent = model.spend(X)
+    about = float(np.average(spent, weights=weights))
+    share = np.full(len(spent), 1 / len(spent)) if weights is None else weights / weights.sum()
+    # Of a weighted mean; one row more or less does not matter.
+    error = growth * float(np.sqrt(np.sum(share**2 * (spent - about) ** 2)))
+    return max(0.0, mean - 1.96 * error), mean + 1.96 * error
 
 
 def _judged(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from numbers import Real
 from typing import Any
 
@@ -67,7 +67,14 @@ def describe(model: BudgetedEstimator) -> dict[str, Any]:
         ],
         "calls": [{"name": name, "cost": cost} for name, cost in sheet.call_prices().items()],
         "frontier": frontier_point(model),
+        "guarantee": _guarantee(model),
     }
+
+
+def _guarantee(model: BudgetedEstimator) -> dict[str, Any] | None:
+    """Return what is guaranteed on new rows, with the same as a sentence; None if nothing is."""
+    certificate = model.fitted_.certificate
+    return None if certificate is None else {**asdict(certificate), "text": str(certificate)}
 
 
 def _feature_label(labels: Labels, name: str) -> dict[str, Any] | None:

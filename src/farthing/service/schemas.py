@@ -50,6 +50,9 @@ class NextRequest(Request):
         default=None, description="Maximum spend; null means the model's own budget."
     )
     seed: Seed | None = Field(default=None, description="For stochastic models; null means the model's own.")
+    reasons: bool = Field(
+        default=False, description="Whether to say why the feature is asked for, or why the walk has ended."
+    )
 
 
 class PredictRequest(Request):
@@ -118,6 +121,53 @@ class DecisionAnswer(Answer):
     acquired: list[str] = Field(description="What was paid for, in the order of the price list.")
 
 
+class OutcomeAnswer(Answer):
+    """One of the answers that make a difference."""
+
+    answer: str = Field(description="The answers that it stands for, such as `<= 3.5`.")
+    probability: float = Field(description="Their share among the training rows at this question.")
+    prediction: Label
+    probabilities: list[float] | None = Field(description="One per class, in the order of the decision.")
+    asks: str | None = Field(description="What would be asked next; null if the walk would end.")
+
+
+class RunnerUpAnswer(Answer):
+    """The feature with the next largest fall per price."""
+
+    feature: str
+    price: float
+    fall: float
+
+
+class ReasonAnswer(Answer):
+    """Why a feature is asked for."""
+
+    feature: str
+    price: float
+    measure: str = Field(description="What the risk is the expectation of.")
+    risk: float | None
+    fall: float | None = Field(description="By how much the answer is expected to lower it.")
+    per_price: float | None
+    runner_up: RunnerUpAnswer | None
+    outcomes: list[OutcomeAnswer] = Field(description="The likeliest first.")
+    ends: list[str] = Field(description="The answers that would end the walk.")
+    estimated: bool = Field(description="false if all figures are those of the training rows.")
+    source: str
+    text: str = Field(description="The same as a sentence.")
+
+
+class StopReasonAnswer(Answer):
+    """Why a walk has ended."""
+
+    kind: str = Field(description="finished, or budget if it could not pay for more.")
+    why: str
+    risk: float | None
+    measure: str
+    too_expensive: list[str]
+    refused: list[str]
+    text: str
+
+
 class NextAnswer(Answer):
     """The next question, and the decision so far, which is valid at any time."""
 
@@ -130,6 +180,10 @@ class NextAnswer(Answer):
         description="Features whose category was unseen during fitting: they count as missing."
     )
     version: str = Field(description="Of the model; changes when its file does.")
+    reason: ReasonAnswer | None = Field(default=None, description="Why `ask`; only if `reasons` is true.")
+    stop_reason: StopReasonAnswer | None = Field(
+        default=None, description="Why the walk has ended; only if `reasons` is true."
+    )
 
 
 class PredictAnswer(Answer):
@@ -227,6 +281,11 @@ class ModelInfo(ModelSummary):
     calls: list[CallPrice] = Field(description="What is paid beside features, such as evaluations of trees.")
     frontier: dict[str, Any] | None = Field(
         description="The point of the frontier at which the model was chosen: spend, score, and more."
+    )
+    guarantee: dict[str, Any] | None = Field(
+        default=None,
+        description="What is guaranteed on new rows: budget, agreement, confidence, the rows and the bound "
+        "of its test, and the same as text.",
     )
 
 

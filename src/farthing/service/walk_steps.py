@@ -7,7 +7,7 @@ from farthing.service.request_checks import check_next
 from farthing.service.request_limits import Deadline, Limits
 from farthing.service.schemas import JsonObject, NextRequest
 from farthing.table import unseen_reported_elsewhere
-from farthing.walks import REFUSED, Decision
+from farthing.walks import REFUSED, Decision, Walk
 
 
 @unseen_reported_elsewhere()  # the answer names them
@@ -61,6 +61,17 @@ def next_step(
         "left": walk.left,
         "unused": [name for name in request.known if name not in used],
         "unseen": unseen,
+        **(_reasons(walk) if request.reasons else {}),
+    }
+
+
+def _reasons(walk: Walk) -> JsonObject:
+    """Return why the walk asks for its feature, or why it has ended."""
+    ask, stop = walk.ask, walk.stop_reason
+    reason = None if ask is None else ask.reason
+    return {
+        "reason": None if reason is None else reason.to_dict(),
+        "stop_reason": None if stop is None else stop.to_dict(),
     }
 
 

@@ -10,7 +10,15 @@ from farthing.trees.ledgers import RowLedgers
 from farthing.trees.predict import Predictor
 from farthing.trees.progress import Progress
 from farthing.trees.prune import pruned
-from farthing.trees.sparse_rows import NodeValues, SparseRows, compact, core_scores, dense_values, same_values
+from farthing.trees.sparse_rows import (
+    NodeValues,
+    SparseRows,
+    compact,
+    core_scores,
+    dense_values,
+    rows_of,
+    same_values,
+)
 
 __all__ = [
     "CodeSets",
@@ -37,5 +45,6 @@ __all__ = [
     "foreign_forest",
     "pruned",
     "read_treelite",
+    "rows_of",
     "same_values",
 ]

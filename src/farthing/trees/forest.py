@@ -449,6 +449,39 @@ class Forest:
             single=self.dtype == "float32",
         )
 
+    def cuts_of(self, column: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the thresholds of a column's numeric tests, and an estimate of its distribution at them.
+
+        Returns
+        -------
+        thresholds : ndarray of float64, shape (n_thresholds,)
+            Ascending, each once.
+        shares : ndarray of float64, shape (n_thresholds,)
+            The share of training rows below, ascending: the mean over the nodes with that threshold, each
+            counted by its rows. Nodes below a root have a part of the rows, so it is an estimate.
+        """
+        return self._cuts[column]
+
+    @cached_property
+    def _cuts(self) -> dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        nodes = np.flatnonzero((self.feature >= 0) & (self.category < 0))
+        first = self._starts[nodes]
+        left, right = self.cover[first + self.left[nodes]], self.cover[first + self.right[nodes]]
+        columns, found = self.feature[nodes], {}
+        for column in np.unique(columns).tolist():
+            own = columns == column
+            cuts, place = np.unique(self.threshold[nodes[own]], return_inverse=True)
+            whole = np.maximum(np.bincount(place, left[own] + right[own]), 1e-300)
+            found[column] = cuts, np.maximum.accumulate(np.bincount(place, left[own]) / whole)
+        return found
+
+    def code_sets(self, node: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the codes that a test of categories sends left, and those that it sends right."""
+        first, width = int(self.category[node]), int(self.category_widths[self.feature[node]])
+        words = [self.category_words[first + side * width : first + (side + 1) * width] for side in (0, 1)]
+        left, right = (np.flatnonzero(np.unpackbits(w.view(np.uint8), bitorder="little")) for w in words)
+        return tuple(left.tolist()), tuple(np.setdiff1d(right, left).tolist())
+
     def depth(self) -> int:
         """Return the number of tests on the longest path of any tree.
 

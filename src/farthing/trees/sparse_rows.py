@@ -102,8 +102,8 @@ class SparseRows:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def __getitem__(self, rows: slice | NDArray[np.bool_]) -> SparseRows:
-        """Return some of the rows: a slice of them, or those of a mask."""
+    def __getitem__(self, rows: slice | NDArray[np.bool_] | Integers) -> SparseRows:
+        """Return some of the rows: a slice of them, those of a mask, or by their numbers."""
         chosen = np.arange(len(self))[rows]
         lengths = np.diff(self.starts)[chosen]
         starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
@@ -206,6 +206,18 @@ def _sparse_bytes(values: Floats) -> int:
 def dense_values(values: NodeValues) -> Floats:
     """Return the values of nodes with their zeros, shape (n_nodes, width)."""
     return values.dense() if isinstance(values, SparseRows) else values
+
+
+def rows_of(values: NodeValues, nodes: Integers) -> Floats:
+    """Return the values of some nodes with their zeros, shape (n_nodes, width).
+
+    Examples
+    --------
+    >>> rows_of(SparseRows.of(np.eye(3)), np.array([2, 0]))
+    array([[0., 0., 1.],
+           [1., 0., 0.]])
+    """
+    return dense_values(values[nodes])
 
 
 def core_scores(values: NodeValues) -> Floats | SparseScores:

@@ -5,7 +5,10 @@ from farthing.walks.decision import REFUSED, Ask, Decision, Decisions, Refusal
 from farthing.walks.forest_policy import ForestPolicy
 from farthing.walks.paid_trees import PaidTrees
 from farthing.walks.policy import Policy, pass_refusal
+from farthing.walks.reason import Outcome, Plan, Reason, RunnerUp, StopReason
+from farthing.walks.reasoning import Explained, split_of, stand_of
 from farthing.walks.row_walk import RowWalk
+from farthing.walks.split import Split, Stand
 from farthing.walks.table_walk import walk_rows, walk_to_end
 from farthing.walks.walk import Conclude, Walk
 
@@ -17,18 +20,28 @@ __all__ = [
     "Conclude",
     "Decision",
     "Decisions",
+    "Explained",
     "ForestPolicy",
+    "Outcome",
     "PaidTrees",
+    "Plan",
     "Policy",
+    "Reason",
     "Refusal",
     "RowWalk",
+    "RunnerUp",
     "Source",
+    "Split",
+    "Stand",
     "Steps",
+    "StopReason",
     "Walk",
     "Walkable",
     "aconsult",
     "consult",
     "pass_refusal",
+    "split_of",
+    "stand_of",
     "walk_rows",
     "walk_to_end",
 ]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final, Literal
 
 from numpy.typing import NDArray
 
 from farthing.typing import Flags, Floats
+from farthing.walks.reason import Reason
 
 
 class Refusal(Enum):
@@ -36,11 +38,20 @@ class Ask:
         What the answer adds to the spend; includes the shared cost of a group only if it is not paid yet.
     group : str or None
         The group whose shared cost the feature is part of.
+    reason : Reason or None
+        Why it is asked for, found when it is read, as long as the walk stands at this question; None over a
+        service, which gives it on request.
     """
 
     feature: str
     price: float
     group: str | None = None
+    explain: Callable[[], Reason | None] | None = field(default=None, repr=False, compare=False, kw_only=True)
+
+    @property
+    def reason(self) -> Reason | None:
+        """Why the feature is asked for."""
+        return None if self.explain is None else self.explain()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import numpy as np
 from farthing.costs import RowLedger
 from farthing.trees import Forest, NodeValues, Predictor, SparseRows, core_scores
 from farthing.typing import Floats, Integers
+from farthing.walks.split import Split, Stand
 
 # States of a feature, as the compiled core has them: 0 is unknown.
 _TOLD: Final = 1  # its value may be used
@@ -155,6 +156,26 @@ class ForestPolicy:
         )
         self._descended_to = self.end
         return asked
+
+    def why_ended(self) -> str:
+        """Return why the walk has ended, in words."""
+        return "all trees are finished"
+
+    def split(self) -> Split | None:
+        """Return the split that the first unfinished tree stands at; None after the last tree."""
+        if self._column < 0:
+            return None
+        tree, nodes = self._tree, self._nodes
+        return Split(
+            self._forest, self._scores, tree, int(nodes[tree]), self.stand(), nodes[tree + 1 : self.end]
+        )
+
+    def stand(self) -> Stand:
+        """Return where the row stands in the trees that it has walked."""
+        end = min(self._tree, self.end)
+        if end < self.end and self._nodes[end] != self._forest.offsets[end]:
+            end += 1
+        return Stand(self._forest, np.arange(end), self._nodes[:end].copy(), self.output())
 
     def output(self) -> Floats:
         """Return the sum of the current nodes' scores, shape (n_outputs,).

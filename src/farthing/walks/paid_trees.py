@@ -10,6 +10,7 @@ from farthing.costs import RowLedger
 from farthing.trees import Predictor
 from farthing.typing import Floats
 from farthing.walks.forest_policy import ForestPolicy
+from farthing.walks.split import Split, Stand
 
 
 class PaidTrees:
@@ -95,6 +96,18 @@ class PaidTrees:
     def refuse(self, column: int) -> None:
         """Go on without the column just asked for."""
         self._trees.refuse(column)
+
+    def why_ended(self) -> str:
+        """Return why the walk has ended, in words."""
+        return "the trees cost more than is left" if self._stopped else self._trees.why_ended()
+
+    def split(self) -> Split | None:
+        """Return the split that the first unfinished tree stands at."""
+        return self._trees.split()
+
+    def stand(self) -> Stand:
+        """Return where the row stands in the trees that it has walked."""
+        return self._trees.stand()
 
     def output(self) -> Floats:
         """Return the sum over the trees up to the end of the block, shape (n_outputs,)."""

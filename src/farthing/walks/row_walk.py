@@ -46,6 +46,8 @@ class RowWalk:
         self._known = frozenset(known or ())
         self._answers: dict[int, Any] = dict(known or {})
         self._refused: set[int] = set()
+        #: What the policy wanted and the budget did not allow, in order.
+        self.too_expensive: list[int] = []
         #: Whether the policy takes answers in advance, and returns those that it wanted.
         self.hears_ahead = hasattr(policy, "hear_ahead")
         self._advance()
@@ -109,6 +111,30 @@ class RowWalk:
         if self.column is None:
             self._advance()
 
+    def fork(self, policy: Policy) -> RowWalk:
+        """Return another walk that stands where this one does.
+
+        Parameters
+        ----------
+        policy : Policy
+            A fresh one of the same model and seed.
+        """
+        known = {column: self._answers[column] for column in self._known}
+        fork = RowWalk(policy, RowLedger(self.ledger.sheet, self.ledger.budget, tuple(known)), known)
+        while fork.column is not None and fork.column in self._answers:
+            if not fork.answer_ahead(self._answers, self._refused):
+                fork.refuse() if fork.column in self._refused else fork.buy(self._answers[fork.column])
+        return fork
+
+    def is_open(self, column: int) -> bool:
+        """Return whether a column may still be asked for."""
+        return column not in self._answers and self.ledger.affords(column)
+
+    @property
+    def refused(self) -> tuple[int, ...]:
+        """The columns that were refused."""
+        return tuple(sorted(self._refused))
+
     def calls_made(self) -> list[int]:
         """Return the calls that were bought so far, counted from the first call of the sheet."""
         return np.flatnonzero(self.ledger.bought[self._n_columns :]).tolist()
@@ -148,6 +174,7 @@ class RowWalk:
                     # Refused for good: a column that is too expensive now is never asked again, even if the
                     # purchase of another member of its group lowers its price.
                     self._answers[column] = np.nan
+                    self.too_expensive.append(column)
             elif column in self._known:
                 self.looked[column] = True
             self._pass_on(column)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -15,6 +16,8 @@ from farthing.table import Schema
 from farthing.typing import Flags, Floats
 from farthing.walks.decision import REFUSED, Ask, Decision, Refusal
 from farthing.walks.policy import Policy
+from farthing.walks.reason import Reason, StopReason
+from farthing.walks.reasoning import Explained, Reasoning
 from farthing.walks.row_walk import RowWalk
 
 Conclude: TypeAlias = Callable[[Floats, Flags], tuple[Any, dict[Any, float] | None]]
@@ -53,6 +56,10 @@ class Walk:
         The budget; questions over it are refused by the walk itself. None means no limit.
     known : mapping of str to object, optional
         Features owned from the start, which cost nothing and are never asked for.
+    model : Explained, optional
+        The fitted model, which gives the reasons of questions; None gives none.
+    seed : int, optional
+        The seed that the policy was made with.
 
     Examples
     --------
@@ -87,6 +94,8 @@ class Walk:
         *,
         budget: float | None = None,
         known: Mapping[str, object] | None = None,
+        model: Explained | None = None,
+        seed: int | None = None,
     ) -> None:
         self._schema = schema
         self._sheet = sheet
@@ -97,6 +106,8 @@ class Walk:
         owned = _encode_known(schema, known or {})
         ledger = RowLedger(sheet, self._budget, tuple(owned))
         self._row_walk = RowWalk(policy, ledger, owned)
+        self._model = model
+        self._seed = seed
 
     @property
     def ask(self) -> Ask | None:
@@ -109,7 +120,29 @@ class Walk:
             feature=self._sheet.features[column],
             price=float(self._row_walk.ledger.price(column)),
             group=self._sheet.group_names[group] if group >= 0 else None,
+            explain=partial(self._reason, column),
         )
+
+    @property
+    def stop_reason(self) -> StopReason | None:
+        """Why the walk has ended; None while it asks, and of a walk without a model."""
+        if self._row_walk.column is not None or self._model is None:
+            return None
+        return self._reasoning(self._model).of_end(self._row_walk)
+
+    def _reason(self, column: int) -> Reason | None:
+        if self._model is None:
+            return None
+        if self._row_walk.column != column:
+            raise WalkError(
+                f"the walk has gone on from {self._sheet.features[column]!r}; read the reason of a question "
+                "before you answer it"
+            )
+        return self._reasoning(self._model).of_question(self._row_walk)
+
+    def _reasoning(self, model: Explained) -> Reasoning:
+        columns = getattr(self._schema, "columns", ())
+        return Reasoning(model, self._seed, self._conclude, columns)
 
     def tell(self, value: object) -> None:
         """Answer the question and pay for it.

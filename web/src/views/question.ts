@@ -69,7 +69,7 @@ function askCard(view: View, ask: Ask): QuestionCard {
 
 function decisionCard(view: View): QuestionCard {
   const { lang, sheet, actions } = view;
-  const { decision, ask } = lastStep(view.path);
+  const { decision, ask, stop_reason } = lastStep(view.path);
   const place = decision.classes?.indexOf(decision.prediction) ?? -1;
   const name = place < 0 ? lang.number(Number(decision.prediction)) : sheet.className(place);
   const share = place < 0 ? null : (decision.probabilities?.[place] ?? 0);
@@ -87,6 +87,7 @@ function decisionCard(view: View): QuestionCard {
     h("p", { id: "price", class: "paid" }, lang.t(n === 1 ? "for_price_one" : "for_price", { n, price: money(view, decision.spent) })),
     saved > 0.005 && h("p", { id: "saved", class: "saved" }, lang.t("saved", { n: sheet.about.n_features - view.made.given.length, full: money(view, full), saved: money(view, saved) })),
     h("p", { id: "why-decided", class: "note" }, ask === null ? lang.t("decided") : lang.t("decided_early", { title: sheet.title(ask.feature) })),
+    ask === null && stop_reason ? h("p", { id: "reason", class: "reason" }, h("strong", {}, lang.t("reason")), ` ${stop_reason.text}`) : null,
     h(
       "div",
       { class: "row" },

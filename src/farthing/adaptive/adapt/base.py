@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
@@ -21,12 +22,13 @@ from farthing.adaptive.adapt.gate_pairs import TreePair
 from farthing.adaptive.adapt.model import SEND_SHARES, AdaptModel
 from farthing.adaptive.adapt.objective import Problem
 from farthing.adaptive.unlabelled_validation import UnlabelledValidationMixin
-from farthing.base import ContractClassifier, TrainingSet
+from farthing.base import ContractClassifier, Guarantee, TrainingSet
 from farthing.base.inputs import check_cap
 from farthing.base.parameters import FRACTION, NON_NEGATIVE, SHARE, at_least
 from farthing.costs import CostsLike
 from farthing.errors import BudgetError
 from farthing.learning.folds import held_out_of_each_class
+from farthing.learning.guarantees import Ladder
 from farthing.learning.holdout import hold_out
 from farthing.learning.linear_scores import LinearScores
 from farthing.table import encode
@@ -189,6 +191,17 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
         """
         check_is_fitted(self)
         return self.variant({}, self.fitted_.at(threshold))
+
+    def guarantee_ladder(self, guarantee: Guarantee) -> Ladder:  # noqa: ARG002 - the same for all
+        """Return the models of all thresholds of `variants`, from the gate that sends no row to all rows."""
+        thresholds = np.unique(self.fitted_.send_thresholds)[::-1].tolist()
+        between = [(low + high) / 2 for high, low in pairwise(thresholds) if np.isfinite(low + high)]
+        rungs = sorted({np.inf, *thresholds, *between, -np.inf}, reverse=True)
+
+        def make(threshold: float) -> Self:
+            return self.variant({}, replace(self.fitted_.at(threshold), certificate=None))
+
+        return Ladder(tuple(rungs), -np.inf, make)
 
     # Predicting.
 

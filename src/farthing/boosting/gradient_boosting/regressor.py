@@ -125,4 +125,8 @@ class GradientBoostingRegressor(ContractRegressor):
             l2_regularization=self.l2_regularization,
             after=after,
         )
-        return GradientBoostingModel(**rows.header(prior=prior), forest=Forest.concat([first, *trees]))
+        return GradientBoostingModel(
+            **rows.header(prior=prior),
+            forest=Forest.concat([first, *trees]),
+            learning_rate=float(self.learning_rate),
+        )

@@ -41,6 +41,8 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
     model_type: ClassVar[type[GreedyMiserModel]]
     budget_kind: BudgetKind = "hard"
     price_parameters = ("tree_cost",)
+    #: Whether the labels of the rows at a node follow from its Newton step.
+    steps_tell_labels: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
 
     # What the three estimators differ in.
@@ -100,6 +102,8 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
             **{**rows.header(prior=prior, budget=cap), "costs": with_tree_call(rows.costs, evaluation_cost)},
             forest=forest,
             evaluation_cost=evaluation_cost,
+            # Without Newton steps, or with losses of rankings, the labels at a node do not follow from it.
+            learning_rate=float(self.learning_rate) if settings.newton and self.steps_tell_labels else None,
             validation_losses=np.array([] if stopping is None else stopping.losses, dtype=np.float64),
         )
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from farthing.base import PricedErrorsModel, RegressorModel, TreeModel
 from farthing.costs import CostSheet
-from farthing.learning.losses import scores_to_probabilities
+from farthing.learning.losses import newton_targets, scores_to_probabilities
 from farthing.trees import Forest, Progress
+from farthing.typing import Floats
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -144,6 +145,17 @@ class GreedyMiserClassifierModel(GreedyMiserModel, PricedErrorsModel):
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probabilities, shape (n_rows, n_classes)."""
         return scores_to_probabilities(outputs, len(self.classes))
+
+    def boosted_labels(self, output: Floats, steps: Floats, walked: NDArray[np.bool_]) -> Floats:
+        """Return the shares of the classes that the last round was fitted to, shape (n_classes,)."""
+        before = self.conclude(output[np.newaxis])[0]
+        own = np.array([False, True]) if len(output) == 1 else walked
+        shares = before.copy()
+        shares[own] = newton_targets(before[own], steps[walked])
+        # What classes without a tree of this round have is what the others leave.
+        left, rest = max(0.0, 1.0 - float(shares[own].sum())), float(before[~own].sum())
+        shares[~own] = before[~own] * (left / rest if rest > 0 else 0.0)
+        return np.asarray(shares / max(float(shares.sum()), 1e-300))
 
     def shifted(self, offsets: NDArray[np.float64]) -> Self:
         """Return the model whose score of each class is higher by an offset, shape (n_classes,).

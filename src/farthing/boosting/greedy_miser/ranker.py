@@ -58,6 +58,7 @@ class GreedyMiserRanker(ValidatedRankerMixin, GreedyMiser, ContractRegressor):
     """
 
     model_type = GreedyMiserRegressorModel
+    steps_tell_labels = False
     fitted_: GreedyMiserRegressorModel
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,

@@ -12,9 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from farthing.base import (
     BudgetedEstimator,
     ContractClassifier,
+    Guarantee,
     OnePassMixin,
     PricedErrorsMixin,
     SweepContext,
+    documented,
     register,
 )
 from farthing.base.parameters import ANY_OR_NONE, SHARE
@@ -23,6 +25,8 @@ from farthing.cascades.early_exit.base import CONSTRAINTS, EarlyExitBase
 from farthing.cascades.early_exit.classifier_model import EarlyExitClassifierModel
 from farthing.cascades.early_exit.model import is_made_of_trees
 from farthing.costs import CostsLike
+from farthing.learning.guarantees import GuaranteedMixin, Ladder
+from farthing.learning.guarantees.guaranteed import GUARANTEE, GUARANTEE_TEXT
 from farthing.learning.tradeoff_grid import relative_tradeoffs
 from farthing.trees import LedgerKind
 
@@ -33,6 +37,8 @@ _FEWER: Final = (0.65, 0.8, 0.9, 0.97, 1.0)
 _STEP: Final = 3
 
 
+# Those that a guarantee is tested on: the remaining doubt falls by a fifth each time.
+_LADDER: Final = (*(round(1 - 0.8**step, 12) for step in range(45)), 1.0)
 # Below this many rows the two ways to charge hardly differ.
 _FEW_ROWS: Final = 1000
 
@@ -75,7 +81,8 @@ def _exits(
         }
     ],
 )
-class EarlyExitClassifier(OnePassMixin, EarlyExitBase, PricedErrorsMixin):
+@documented({"guarantee": GUARANTEE_TEXT.replace(" In place of ``budget``.", " In place of ``threshold``.")})
+class EarlyExitClassifier(OnePassMixin, GuaranteedMixin, EarlyExitBase, PricedErrorsMixin):
     """A boosted classifier that stops as soon as the top class is likely enough.
 
     The trees are learned as usual. Every few rounds a row may leave: if the probability of its top class is
@@ -96,6 +103,7 @@ class EarlyExitClassifier(OnePassMixin, EarlyExitBase, PricedErrorsMixin):
         Prices of the features, in place of the estimator's; None keeps those.
     error_costs : ErrorCosts or array, shape (n_classes, n_classes), optional
         Prices of errors, in place of the estimator's, which must take them; None keeps those.
+    {guarantee}
     n_jobs : int, optional
         Threads, as in joblib; any number gives the same bits.
 
@@ -130,6 +138,7 @@ class EarlyExitClassifier(OnePassMixin, EarlyExitBase, PricedErrorsMixin):
         **CONSTRAINTS,
         "threshold": [SHARE],
         "error_costs": ANY_OR_NONE,
+        "guarantee": GUARANTEE,
     }
 
     fitted_: EarlyExitClassifierModel
@@ -142,11 +151,13 @@ class EarlyExitClassifier(OnePassMixin, EarlyExitBase, PricedErrorsMixin):
         rounds_per_exit: int = 10,
         costs: CostsLike = None,
         error_costs: Any = None,
+        guarantee: Guarantee | None = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(estimator, rounds_per_exit, costs, n_jobs)
         self.threshold = threshold
         self.error_costs = error_costs
+        self.guarantee = guarantee
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> Self:
         """Learn from a table.
@@ -166,7 +177,18 @@ class EarlyExitClassifier(OnePassMixin, EarlyExitBase, PricedErrorsMixin):
         -------
         self
         """
+        if self.guarantee is not None:  # rows are kept for its test, so they must be counted first
+            return super().fit(X, y, sample_weight, **options)
         return self.wrap(self._unfitted().fit(X, y, sample_weight, **options))
+
+    def guarantee_ladder(self, guarantee: Guarantee) -> Ladder:  # noqa: ARG002 - the same for all
+        """Return the models of thresholds from 0, where all rows leave at once, to 1, where none does."""
+
+        def make(threshold: float) -> EarlyExitClassifier:
+            model = replace(self.fitted_, threshold=threshold, certificate=None)
+            return self.variant({"threshold": threshold}, model)
+
+        return Ladder(_LADDER, 1.0, make)
 
     def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
         """Yield other thresholds and fewer rounds, see `BudgetedEstimator.variants`; itself comes last."""

@@ -15,7 +15,7 @@ from farthing.cascades.early_exit.model import EarlyExitModel
 from farthing.costs import RowLedger
 from farthing.trees import Progress
 from farthing.typing import Floats
-from farthing.walks import Policy
+from farthing.walks import Policy, Split, Stand
 
 # Outputs and purchases at all exits are kept for all variants, unless they would take more memory than this.
 _MOST_KEPT_BYTES: Final = 2**27
@@ -186,6 +186,25 @@ class ExitPolicy:
     def refuse(self, column: int) -> None:
         """Go on without the column just asked for."""
         self._trees.refuse(column)
+
+    def split(self) -> Split | None:
+        """Return the split that the trees stand at."""
+        return self._trees.split()
+
+    def stand(self) -> Stand:
+        """Return where the row stands in the trees."""
+        return self._trees.stand()
+
+    def why_ended(self) -> str:
+        """Return why the row has left, in words."""
+        if self._trees.stopped:
+            return "the trees up to the next exit cost more than is left"
+        if self._n_passed == len(self._model.exits) - 1:
+            return "all trees are finished"
+        model, output = self._model, self._trees.output()[np.newaxis]
+        sure = float(model.certainty(model.conclude(output))[0])
+        place = f"exit {self._n_passed + 1} of {len(model.exits)}"
+        return f"at {place} the top class is likely enough: {sure:.3g}, above {model.threshold:.3g}"
 
     def output(self) -> NDArray[np.float64]:
         """Return the raw output of the trees so far, shape (n_outputs,)."""

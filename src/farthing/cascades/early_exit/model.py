@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from farthing.base import BudgetedEstimator, FittedModel, TreeModel
 from farthing.costs import CostSheet
 from farthing.trees import Forest, Progress
-from farthing.walks import PaidTrees
+from farthing.walks import PaidTrees, Stand
 
 # (number of the exit from 1, number of all exits, raw outputs of the rows left, their numbers) to which of
 # them go on.
@@ -101,6 +101,10 @@ class EarlyExitModel(FittedModel):
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Turn raw outputs into probabilities or values, as the boosted model does."""
         return self.inner.conclude(outputs)
+
+    def label_shares(self, stand: Stand) -> NDArray[np.float64] | None:
+        """Return what the boosted model knows of the labels where a row stands."""
+        return self.inner.label_shares(stand)
 
     def descend(
         self,

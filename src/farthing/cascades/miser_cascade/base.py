@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import (
+    AnyBudgetMixin,
     BudgetKind,
     Frontier,
     Guarantee,
@@ -21,16 +23,17 @@ from farthing.base import (
     ValidatedMixin,
 )
 from farthing.base.inputs import check_cap
+from farthing.cascades.miser_cascade.exit_paths import HeldOutScores
 from farthing.cascades.miser_cascade.feature_chains import feature_chains
 from farthing.cascades.miser_cascade.held_out_rows import held_out_folds, joined
 from farthing.cascades.miser_cascade.model import MiserCascadeModel, stages_of
 from farthing.cascades.miser_cascade.parameters import CONSTRAINTS
 from farthing.cascades.miser_cascade.readout import Readout
 from farthing.cascades.miser_cascade.stage_outputs import StageOutputs
-from farthing.cascades.miser_cascade.staged_model import owned_by_stage
-from farthing.costs import CostsLike
+from farthing.costs import CostSheet, CostsLike
+from farthing.errors import RepriceError
 from farthing.learning.booster import TreeSettings
-from farthing.learning.exits import ALWAYS, NEVER, ExitPath, Exits
+from farthing.learning.exits import ALWAYS, NEVER, Exits
 from farthing.learning.guarantees import GuaranteedMixin
 from farthing.learning.losses import Loss
 from farthing.learning.out_of_fold import Columns, OutOfFoldBooster, OutOfFoldTrainer
@@ -40,7 +43,7 @@ from farthing.typing import Floats
 ReadoutT = TypeVar("ReadoutT", bound=Readout)
 
 
-class MiserCascadeBase(OnePassMixin, GuaranteedMixin, ValidatedMixin, Generic[ReadoutT]):
+class MiserCascadeBase(OnePassMixin, GuaranteedMixin, AnyBudgetMixin, ValidatedMixin, Generic[ReadoutT]):
     """Learning, and the path of budgets; the two estimators add the loss, the calibration and the risk.
 
     A subclass may grow its boosters, choose its features or set its exits in another way: by the class
@@ -168,16 +171,9 @@ class MiserCascadeBase(OnePassMixin, GuaranteedMixin, ValidatedMixin, Generic[Re
         weights = held_out.weights
         risks = np.array([readout.risks(outputs) for outputs in stages.outputs])
         errors = np.array([self._judge(readout, held_out, outputs) for outputs in stages.outputs])
-        # Only if errors have a price: exits of another type need not know of it.
-        priced = {} if rows.errors is None else {"price": float(rows.errors.table.max()) or 1.0}
+        price = None if rows.errors is None else float(rows.errors.table.max()) or 1.0
         flags = np.array([np.isin(np.arange(len(rows.schema.names)), columns) for columns in sets])
-        exits = []
-        for chain in map(stages_of, chains):
-            # A stage costs all that a row owns by then, shared costs charged once, so that the exits are set
-            # by the same account as predictions.
-            costs = rows.costs.total_rows(owned_by_stage(flags, chain))
-            exits.append(self.exits_type(costs, risks[chain], errors[chain], weights, **priced))
-        path = ExitPath.of(exits)
+        scores = HeldOutScores(risks, errors, weights, price)
         whole = stages_of(chains[0])
         return {
             **rows.header(prior=stages.prior),
@@ -189,17 +185,31 @@ class MiserCascadeBase(OnePassMixin, GuaranteedMixin, ValidatedMixin, Generic[Re
             "thresholds": np.append(np.full(len(whole) - 1, NEVER), ALWAYS),
             "chains": chains,
             "set_risks": np.average(errors, axis=1, weights=weights),
-            "path_spend": path.spend,
-            "path_risk": path.risk,
-            "path_chain": path.chain,
-            "path_thresholds": path.thresholds,
+            **scores.exit_path(rows.costs, flags, chains, self.exits_type),
+            **scores.kept(),
         }
 
-    # Other budgets.
+    # Other budgets and prices.
 
     def model_at(self, cap: float | None, budget_kind: BudgetKind) -> MiserCascadeModel:
         """Return the fitted model of another budget, which shares what was learned; None means no limit."""
         return self.fitted_.at(cap, budget_kind)
+
+    def repriced(self, costs: CostSheet) -> MiserCascadeModel:
+        """Return the fitted model at other prices, with exits that are set anew on the held-out rows."""
+        model = self.fitted_
+        if model.held_risks is None or model.held_errors is None or model.held_weights is None:
+            raise RepriceError("its file is of a version that kept no held-out scores; fit it again")
+        paid = [costs.features[column] for column in np.flatnonzero(model.sets[0])]
+        if paid and costs.total(paid) > 0:
+            names = ", ".join(name for name in paid if costs.price(name) > 0)
+            raise RepriceError(f"{names} cost nothing at its fit, and every row gets them; fit it again")
+        price = None
+        if (priced := getattr(model, "error_costs", None)) is not None:
+            price = float(priced.max()) or 1.0
+        scores = HeldOutScores(model.held_risks, model.held_errors, model.held_weights, price)
+        path = scores.exit_path(costs, model.sets, model.chains, self.exits_type)
+        return replace(model, costs=costs, **path).at(check_cap(self.budget), self.budget_kind)
 
     def path(self) -> Frontier:
         """Return the models of all mean budgets, cheapest first.

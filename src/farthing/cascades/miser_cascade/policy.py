@@ -11,6 +11,7 @@ from farthing.costs import RowLedger
 from farthing.learning.exits import ALWAYS, NEVER
 from farthing.learning.score_bounds import certain
 from farthing.trees import Progress
+from farthing.walks import Plan
 
 if TYPE_CHECKING:
     from farthing.cascades.miser_cascade.staged_model import StagedModel
@@ -89,6 +90,40 @@ class StagePolicy:
         """Go on without the column just asked for."""
         self._refused |= {column}
         self.hear(column, np.nan)
+
+    def plan(self) -> Plan | None:
+        """Return what the answers of this stage are expected to do together; None if no rows are kept."""
+        model, stage = self._model, self._stage
+        held, weights = model.held_errors, model.held_weights
+        if stage == 0 or held is None or weights is None:
+            return None
+        now, then = int(model.chain[stage - 1]), int(model.chain[stage])
+        alike = model.similar_rows(now, float(model.readout.risks(self._look())[0]))
+        if alike is None or not len(alike):
+            return None
+        risk = float(np.average(held[now, alike], weights=weights[alike]))
+        fall = risk - float(np.average(held[then, alike], weights=weights[alike]))
+        n_left = len(self._pending)
+        return Plan(
+            model.readout.measure,
+            risk,
+            fall,
+            f"{len(alike)} held-out rows of similar risk; the fall is that of stage {stage + 1}, of which "
+            f"{n_left} {'answer is' if n_left == 1 else 'answers are'} left",
+        )
+
+    def why_ended(self) -> str:
+        """Return why the row has stopped, in words."""
+        model, stage = self._model, self._stage
+        place = f"stage {stage + 1} of {len(model.chain)}"
+        if self._early is not None:
+            return f"at {place} no answer that is left can change the label"
+        if stage == len(model.chain) - 1 or model.thresholds[stage] == ALWAYS:
+            return f"{place} is the last one of the budget"
+        risk, threshold = float(model.readout.risks(self._look())[0]), float(model.thresholds[stage])
+        if threshold > NEVER and risk <= threshold:
+            return f"at {place} the risk is low enough: {risk:.3g}, at most {threshold:.3g}"
+        return f"after {place} the next one costs more than is left"
 
     def output(self) -> NDArray[np.float64]:
         """Return the raw output of the last stage that has all its answers, shape (n_outputs,)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ class Readout(ABC):
 
     #: Whether exits are learned: the last output is then that of a gate.
     gated: bool = True
+    #: What errors are, in words.
+    measure: ClassVar[str] = "squared error"
 
     @abstractmethod
     def read(self, place: int, scores: Floats) -> Floats:
@@ -81,6 +83,7 @@ class ClassReadout(Readout):
     array([0.5  , 0.119])
     """
 
+    measure: ClassVar[str] = "error"
     n_classes: int
     temperatures: Floats
     error_costs: Floats | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Final
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import FittedModel, TreeModel
+from farthing.base.fitted import OPTIONAL
 from farthing.cascades.miser_cascade.policy import StagePolicy
 from farthing.cascades.miser_cascade.readout import Readout
 from farthing.cascades.miser_cascade.stage_looks import StageLooks
@@ -25,6 +26,8 @@ from farthing.walks import Policy
 
 # The outputs of all stages are kept for all budgets, unless they would take more memory than this.
 _MOST_KEPT_BYTES: Final = 2**27
+# Held-out rows of similar risk by which the fall of the risk is estimated.
+_SIMILAR: Final = 100
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -41,12 +44,19 @@ class StagedModel(TreeModel):
         The booster of each stage.
     thresholds : ndarray of float64, shape (n_stages,)
         The largest risk at which a row stops there.
+    held_risks, held_errors : ndarray of float64, shape (n_sets, n_rows), or None
+        Risks and errors of held-out rows with each booster, by which exits are set at other prices.
+    held_weights : ndarray of float64, shape (n_rows,), or None
+        Their weights.
     """
 
     sets: NDArray[np.bool_]
     ends: NDArray[np.int64]
     chain: NDArray[np.int64]
     thresholds: Floats
+    held_risks: Floats | None = field(default=None, metadata=OPTIONAL)
+    held_errors: Floats | None = field(default=None, metadata=OPTIONAL)
+    held_weights: Floats | None = field(default=None, metadata=OPTIONAL)
 
     is_one_sum: ClassVar[bool] = False
 
@@ -268,6 +278,7 @@ class StagedModel(TreeModel):
                 "thresholds": (np.float64, (len(self.chain),)),
             }
         )
+        self._check_held_out()
         ends = np.append(0, self.ends)
         if not n_sets or (np.diff(ends) <= 0).any() or ends[-1] != self.forest.n_trees:
             raise ValueError("ends must ascend to the number of trees")
@@ -275,6 +286,42 @@ class StagedModel(TreeModel):
         if self.costs.total(self.sets[0]) != 0:
             raise ValueError("the first set must cost nothing")
         self._check_tested()
+
+    def _check_held_out(self) -> None:
+        """Check that the scores of held-out rows fit together, if there are any."""
+        held = (self.held_risks, self.held_errors, self.held_weights)
+        if all(array is None for array in held):
+            return
+        n_rows = 0 if self.held_weights is None else len(self.held_weights)
+        shape = (len(self.ends), n_rows)
+        names = ("held_risks", "held_errors", "held_weights")
+        if any(array is None for array in held) or not n_rows:
+            raise ValueError(f"{', '.join(names)} must be given together")
+        self.check_arrays(
+            {
+                "held_risks": (np.float64, shape),
+                "held_errors": (np.float64, shape),
+                "held_weights": (np.float64, (n_rows,)),
+            }
+        )
+
+    def similar_rows(self, place: int, risk: float) -> NDArray[np.int64] | None:
+        """Return the held-out rows whose risk with a booster is nearest by rank; None if none are kept."""
+        if self.held_risks is None:
+            return None
+        order = self._risk_orders.get(place)
+        if order is None:
+            order = self._risk_orders[place] = np.argsort(self.held_risks[place], kind="stable")
+        ranks = self.held_risks[place][order]
+        # Rows of the same risk are all alike; where there are few, those next to them.
+        low, high = (int(np.searchsorted(ranks, risk, side=side)) for side in ("left", "right"))
+        half = min(_SIMILAR, len(order)) // 2
+        low, high = min(low, max(0, (low + high) // 2 - half)), max(high, (low + high) // 2 + half)
+        return np.asarray(order[low:high])
+
+    @cached_property
+    def _risk_orders(self) -> dict[int, NDArray[np.int64]]:
+        return {}
 
     def check_arrays(self, shapes: Mapping[str, tuple[type, tuple[int, ...]]]) -> None:
         """Raise ValueError unless fields are arrays of a type and a shape, without NaN."""

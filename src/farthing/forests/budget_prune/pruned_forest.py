@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from farthing.base import (
+    AnyBudgetMixin,
     BudgetKind,
     Guarantee,
     PricedErrorsMixin,
@@ -18,12 +19,15 @@ from farthing.base import (
     normalise,
     register,
 )
+from farthing.base.fitted import OPTIONAL
 from farthing.base.inputs import check_cap
 from farthing.base.parameters import ANY_OR_NONE, CLASS_WEIGHT, NON_NEGATIVE, at_least, between, one_of
 from farthing.base.priced_errors import ERROR_COSTS
 from farthing.costs import CostSheet, CostsLike, per_price, spending_limit
+from farthing.errors import RepriceError
 from farthing.forests.budget_prune.paths import exact_path
 from farthing.forests.budget_prune.problem import PruningProblem
+from farthing.forests.budget_prune.purchase_drops import purchase_drops
 from farthing.forests.budget_rf.forest import BudgetForestClassifier
 from farthing.forests.budget_rf.growth import MAX_FEATURES
 from farthing.forests.budget_rf.tree import ClassCountModel
@@ -49,12 +53,15 @@ class PrunedForestModel(ClassCountModel):
         For each node of ``grown``, the first pruning in which it is no longer split.
     path_costs, path_errors : ndarray of float64, shape (n_prunings,)
         Mean spend, descending, and error of the held-out rows; mean price of errors, if these have one.
+    held_drops : ndarray of int64, shape (n_rows, n_features), or None
+        For each held-out row and feature, the first pruning in which it is no longer bought.
     """
 
     grown: Forest
     drop: NDArray[np.int64]
     path_costs: NDArray[np.float64]
     path_errors: NDArray[np.float64]
+    held_drops: NDArray[np.int64] | None = field(default=None, metadata=OPTIONAL)
 
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mean over the trees, shape (n_rows, n_classes)."""
@@ -88,6 +95,11 @@ class PrunedForestModel(ClassCountModel):
                 raise ValueError("path_costs and path_errors must be lists of floats")
         if len(costs) != len(errors):
             raise ValueError("path_costs and path_errors must have the same length")
+        drops = self.held_drops
+        if drops is not None and (
+            drops.dtype != np.int64 or drops.shape != (len(drops), len(self.schema)) or not len(drops)
+        ):
+            raise ValueError("held_drops must have one integer per held-out row and feature")
 
 
 @register(
@@ -101,7 +113,7 @@ class PrunedForestModel(ClassCountModel):
     ],
 )
 @documented({"error_costs": ERROR_COSTS, "guarantee": GUARANTEE_TEXT})
-class PrunedForestClassifier(GuaranteedMixin, PricedErrorsMixin):
+class PrunedForestClassifier(GuaranteedMixin, AnyBudgetMixin, PricedErrorsMixin):
     """A forest that is grown with regard to prices and pruned to a mean budget.
 
     The trees are grown on three quarters of the rows. BudgetPrune finds the best prunings by the cost of the
@@ -213,6 +225,15 @@ class PrunedForestClassifier(GuaranteedMixin, PricedErrorsMixin):
         """Return the model for another mean budget; None for no limit."""
         return self.fitted_.within(cap)
 
+    def repriced(self, costs: CostSheet) -> PrunedForestModel:
+        """Return the fitted model at other prices: another pruning, by what the held-out rows pay then."""
+        model = self.fitted_
+        if model.held_drops is None:
+            raise RepriceError("its file is of a version that kept no held-out purchases; fit it again")
+        drops, numbers = model.held_drops, range(len(model.path_costs))
+        spends = [float(costs.total_rows(drops > number).mean()) for number in numbers]
+        return replace(model, costs=costs, path_costs=np.array(spends)).within(check_cap(self.budget))
+
     def _learn(self, rows: TrainingSet) -> PrunedForestModel:
         random_state = check_random_state(self.random_state)
         fold = folds_of(rows.values, rows.target, _N_FOLDS, random_state)[0]
@@ -239,6 +260,7 @@ class PrunedForestClassifier(GuaranteedMixin, PricedErrorsMixin):
             drop=path.drop,
             path_costs=path.costs,
             path_errors=path.forest_errors,
+            held_drops=purchase_drops(grown, path.drop, held_out.values[units], self.n_threads()),
         )
         return model.within(check_cap(self.budget))
 

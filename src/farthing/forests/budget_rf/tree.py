@@ -15,6 +15,7 @@ from farthing.base import (
     TrainingSet,
     TreeModel,
     documented,
+    normalise,
     register,
     row_sums,
 )
@@ -23,7 +24,8 @@ from farthing.base.priced_errors import ERROR_COSTS
 from farthing.collective import group_totals
 from farthing.costs import CostsLike
 from farthing.forests.budget_rf.aggregation import class_shares
-from farthing.trees import CostRule, Forest, Grower, Impurity, NodeValues, SparseRows
+from farthing.trees import CostRule, Forest, Grower, Impurity, NodeValues, SparseRows, rows_of
+from farthing.walks import Stand
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -39,6 +41,12 @@ class ClassCountModel(TreeModel, PricedErrorsModel):
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the shares unchanged: those of a single tree add up to one."""
         return outputs
+
+    def label_shares(self, stand: Stand) -> NDArray[np.float64] | None:
+        """Return the mean over the trees walked of the class shares at their nodes, shape (n_classes,)."""
+        if not len(stand.nodes):
+            return None
+        return np.asarray(normalise(rows_of(stand.forest.node_values, stand.nodes)).mean(axis=0))
 
 
 @register(

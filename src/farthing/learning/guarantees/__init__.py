@@ -2,5 +2,6 @@
 
 from farthing.learning.guarantees.certify import certify
 from farthing.learning.guarantees.guaranteed import GuaranteedMixin
+from farthing.learning.guarantees.ladders import Ladder, nominal_budgets
 
-__all__ = ["GuaranteedMixin", "certify"]
+__all__ = ["GuaranteedMixin", "Ladder", "certify", "nominal_budgets"]

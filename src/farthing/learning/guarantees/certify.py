@@ -6,8 +6,8 @@ the one that breaks it most, and testing ends at the first that is not rejected.
 the first true hypothesis of the sequence to be rejected, which has at most the probability of one test
 (fixed-sequence testing; learn then test, proposition 2). No variant is paid for by a smaller level.
 
-- Budget: nominal budgets upwards. A model that was moved to a larger budget spends more.
-- Agreement: nominal budgets downwards, from the model without a budget, which agrees with itself.
+- Budget: nominal budgets, or thresholds, upwards. A model that was moved to a larger budget spends more.
+- Agreement: downwards, from the model without a budget, which agrees with itself.
 
 A guarantee of both has two sequences of half the error each, and takes a variant that both certify.
 """
@@ -16,23 +16,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from farthing.base import AnyBudgetMixin, Certificate, Guarantee
+from farthing.base import BudgetedEstimator, Certificate, Guarantee
 from farthing.costs import CostSheet
 from farthing.errors import GuaranteeError
+from farthing.learning.guarantees.ladders import HasLadder, Ladder, ladder_of
 from farthing.learning.guarantees.p_values import betting, binomial
 from farthing.typing import Floats
 
-EstimatorT = TypeVar("EstimatorT", bound=AnyBudgetMixin)
-
-# Nominal budgets that are tested, as parts of the budget of the guarantee, and of the cost of all features.
-_OF_BUDGET: Final = np.linspace(0.05, 1.5, 59)
-_OF_WHOLE: Final = np.geomspace(1.0, 0.005, 40)
+EstimatorT = TypeVar("EstimatorT", bound=BudgetedEstimator)
 
 
 def certify(model: EstimatorT, X: Any, guarantee: Guarantee) -> EstimatorT:
@@ -44,7 +41,8 @@ def certify(model: EstimatorT, X: Any, guarantee: Guarantee) -> EstimatorT:
     Parameters
     ----------
     model : estimator
-        Fitted, with a mean budget; one that can be moved to any budget by ``at``.
+        Fitted, with a mean budget; one that can be moved to any budget by ``at``, or has a threshold: early
+        exits, gates of ADAPT, votes that are curtailed with some error, and the front door.
     X : array or frame, shape (n_rows, n_features)
         Rows that the model did not learn from, drawn independently like those to come. Their labels are not
         needed.
@@ -73,22 +71,17 @@ def certify(model: EstimatorT, X: Any, guarantee: Guarantee) -> EstimatorT:
     >>> kept.certificate_.n_rows, kept.certificate_.spend < 20.0
     (1000, True)
     """
+    ladder = ladder_of(model, guarantee)
     _check(model, guarantee)
-    rows = _Rows(model, X)
-    allowed: list[list[float | None]] = []
+    rows = _Rows(model, X, ladder)
+    allowed: list[list[Any]] = []
     if guarantee.budget is not None:
-        allowed.append(
-            _fixed_sequence(
-                rows.budgets(guarantee.budget),
-                rows.spend_test(guarantee.budget, guarantee.error),
-                guarantee.error,
-            )
-        )
+        test = rows.spend_test(guarantee.budget, guarantee.error)
+        allowed.append(_fixed_sequence(rows.upwards, test, guarantee.error))
     if guarantee.agreement is not None:
-        allowed.append(
-            _fixed_sequence(rows.agreements(guarantee), rows.label_test(guarantee.agreement), guarantee.error)
-        )
-    both = [aim for aim in allowed[0] if all(aim in others for others in allowed[1:])]
+        test = rows.label_test(guarantee.agreement)
+        allowed.append(_fixed_sequence(rows.downwards, test, guarantee.error))
+    both = [rung for rung in allowed[0] if all(rung in others for others in allowed[1:])]
     if not both:
         raise GuaranteeError(_why(guarantee, rows, allowed))
     # Upwards for a budget, downwards for an agreement alone: the last one is the one to take.
@@ -110,11 +103,14 @@ def certify(model: EstimatorT, X: Any, guarantee: Guarantee) -> EstimatorT:
 class _Rows(Generic[EstimatorT]):
     """The rows of the test, and what variants do with them."""
 
-    def __init__(self, model: EstimatorT, X: Any) -> None:
-        self._model = model
+    def __init__(self, model: EstimatorT, X: Any, ladder: Ladder) -> None:
+        self._ladder = ladder
         self._X = X
-        self._kept: dict[float | None, tuple[Floats, NDArray[Any]]] = {}
-        self.n_rows = len(self.decided(None)[0])
+        self._kept: dict[Any, tuple[Floats, NDArray[Any]]] = {}
+        #: The variants in the order of the two tests.
+        self.upwards = list(ladder.rungs)
+        self.downwards = [ladder.whole, *(rung for rung in ladder.rungs[::-1] if rung != ladder.whole)]
+        self.n_rows = len(self.decided(ladder.whole)[0])
         if not self.n_rows:
             raise ValueError("a guarantee needs rows to be tested on; the table has none")
         # The bettor needs an order that says nothing of the rows; a table may be sorted.
@@ -126,52 +122,40 @@ class _Rows(Generic[EstimatorT]):
         """Number of variants that were tested."""
         return len(self._kept)
 
-    def variant(self, aim: float | None) -> EstimatorT:
-        """Return the model of a nominal budget."""
-        return self._model.at(aim)
+    def variant(self, rung: Any) -> EstimatorT:
+        """Return the model of a rung."""
+        return cast(EstimatorT, self._ladder.make(rung))
 
-    def decided(self, aim: float | None) -> tuple[Floats, NDArray[Any]]:
-        """Return the spends and the predictions of a nominal budget."""
-        if aim not in self._kept:
-            found = self.variant(aim).decide(self._X)
-            self._kept[aim] = (found.spent, found.prediction)
-        return self._kept[aim]
+    def decided(self, rung: Any) -> tuple[Floats, NDArray[Any]]:
+        """Return the spends and the predictions of a rung."""
+        if rung not in self._kept:
+            found = self.variant(rung).decide(self._X)
+            self._kept[rung] = (found.spent, found.prediction)
+        return self._kept[rung]
 
-    def differs(self, aim: float | None) -> Floats:
+    def differs(self, rung: Any) -> Floats:
         """Return 1.0 where the label is not that of the model without a budget."""
-        return np.asarray(self.decided(aim)[1] != self.decided(None)[1], dtype=np.float64)
+        whole = self.decided(self._ladder.whole)[1]
+        return np.asarray(self.decided(rung)[1] != whole, dtype=np.float64)
 
-    def budgets(self, budget: float) -> list[float | None]:
-        """Return the nominal budgets of the test of a budget, in its order."""
-        return [float(part) for part in budget * _OF_BUDGET]
-
-    def agreements(self, guarantee: Guarantee) -> list[float | None]:
-        """Return the nominal budgets of the test of an agreement, in its order."""
-        if guarantee.budget is not None:  # those of the budget, so that both can certify the same one
-            return [None, *self.budgets(guarantee.budget)[::-1]]
-        costs = self._model.fitted_.costs
-        return [None, *(costs.total(costs.features) * _OF_WHOLE).tolist()]
-
-    def spend_test(self, budget: float, error: float) -> Callable[[float | None], float]:
+    def spend_test(self, budget: float, error: float) -> Callable[[Any], float]:
         """Return the p-value of "the mean spend is above the budget"."""
         if budget >= self.most:  # no row can spend more
             return lambda _: 0.0
-        return lambda aim: betting(self.decided(aim)[0][self._order] / self.most, budget / self.most, error)
+        return lambda rung: betting(self.decided(rung)[0][self._order] / self.most, budget / self.most, error)
 
-    def label_test(self, agreement: float) -> Callable[[float | None], float]:
+    def label_test(self, agreement: float) -> Callable[[Any], float]:
         """Return the p-value of "labels differ on more rows than allowed"."""
-        return lambda aim: binomial(self.differs(aim), 1 - agreement)
+        return lambda rung: binomial(self.differs(rung), 1 - agreement)
 
 
-def _fixed_sequence(
-    aims: Sequence[float | None], p_value: Callable[[float | None], float], error: float
-) -> list[float | None]:
+def _fixed_sequence(rungs: Sequence[Any], p_value: Callable[[Any], float], error: float) -> list[Any]:
     """Return the variants that are certified: those before the first whose hypothesis is not rejected."""
-    certified: list[float | None] = []
-    for aim in aims:
-        if p_value(aim) > error:
+    certified: list[Any] = []
+    for rung in rungs:
+        if p_value(rung) > error:
             break
-        certified.append(aim)
+        certified.append(rung)
     return certified
 
 
@@ -181,17 +165,15 @@ def _largest_spend(costs: CostSheet, columns: NDArray[np.bool_]) -> float:
     return float(costs.total([*bought, *costs.calls]))
 
 
-def _check(model: AnyBudgetMixin, guarantee: Guarantee) -> None:
+def _check(model: BudgetedEstimator, guarantee: Guarantee) -> None:
     name = type(model).__name__
-    if not isinstance(model, AnyBudgetMixin):
-        raise TypeError(f"{name} cannot be moved to another budget, so there are no variants to choose from")
-    if model.budget_kind == "hard":
+    if not isinstance(model, HasLadder) and getattr(model, "budget_kind", "mean") == "hard":
         raise ValueError(f"a hard budget holds on every row already; fit {name} with budget_kind='mean'")
     if guarantee.agreement is not None and not is_classifier(model):
         raise ValueError(f"an agreement of labels is for classifiers; {name} predicts numbers")
 
 
-def _why(guarantee: Guarantee, rows: _Rows[Any], allowed: Sequence[Sequence[float | None]]) -> str:
+def _why(guarantee: Guarantee, rows: _Rows[Any], allowed: Sequence[Sequence[Any]]) -> str:
     """Return why no variant is certified."""
     if all(allowed):
         return (

@@ -6,7 +6,7 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-from farthing.base import AnyBudgetMixin, Guarantee, TrainingSet
+from farthing.base import BudgetedEstimator, Guarantee, TrainingSet
 from farthing.learning.guarantees.certify import certify
 from farthing.learning.holdout import hold_out_at_random
 
@@ -18,7 +18,7 @@ GUARANTEE_TEXT: Final = """guarantee : Guarantee, optional
         In place of ``budget``."""
 
 
-class GuaranteedMixin(AnyBudgetMixin):
+class GuaranteedMixin(BudgetedEstimator):
     """A method with a parameter ``guarantee``; it comes before the base classes that learn."""
 
     guarantee: Guarantee | None
@@ -38,15 +38,16 @@ class GuaranteedMixin(AnyBudgetMixin):
         if self.guarantee is None:
             return super().fit_rows(rows, **options)
         self._validate_params()
-        if self.budget is not None and self.guarantee.budget is not None:
+        budget = getattr(self, "budget", None)
+        if budget is not None and self.guarantee.budget is not None:
             raise ValueError(
-                f"budget={self.budget!r} and the guarantee's budget of {self.guarantee.budget:g} say the "
+                f"budget={budget!r} and the guarantee's budget of {self.guarantee.budget:g} say the "
                 "same twice; leave out budget"
             )
         if not np.all(rows.weights == rows.weights[0]):
             raise ValueError(
                 "a guarantee counts rows, so their weights must be equal; leave out sample_weight"
             )
-        learned, tested = hold_out_at_random(rows, self.guarantee.holdout, self.random_state)
+        learned, tested = hold_out_at_random(rows, self.guarantee.holdout, getattr(self, "random_state", 0))
         super().fit_rows(learned, **options)
         return self.adopt(certify(self, tested.table, self.guarantee).fitted_)

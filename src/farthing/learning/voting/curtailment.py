@@ -256,6 +256,15 @@ class CurtailedPolicy:
         self._forest = self._curtailment.predictor.without(self._refused).forest
         self.hear(column, np.nan)
 
+    def why_ended(self) -> str:
+        """Return why the vote has ended, in words."""
+        if not self._waiting:
+            return "all trees have voted"
+        if self._low > 0 or self._high <= 0:
+            between = f"{self._low:.3g} and {self._high:.3g}"
+            return f"no vote that is left can change the label: the sum ends between {between}"
+        return f"the vote so far, {self._seen:.3g}, is far enough from zero for the error that is allowed"
+
     def output(self) -> NDArray[np.float64]:
         """Return the sum of the finished votes, shape (1,)."""
         return np.array([self._seen])

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import TrainingSet, TreeModel
+from farthing.base import Guarantee, TrainingSet, TreeModel
 from farthing.costs import CostSheet
+from farthing.learning.guarantees import Ladder
 from farthing.learning.voting.class_curtailment import (
     ClassCurtailment,
     CurtailedClassPolicy,
@@ -34,6 +35,9 @@ MOST: Final = 2.0**20
 
 # Rows per block: the predictor returns floats, eight times the memory of the int8 votes.
 _BLOCK: Final = 1024
+
+# By how much the thresholds of a curtailed vote are moved for a guarantee, as parts of all weights.
+_APART: Final = (0.0, *(round(float(part), 12) for part in np.geomspace(0.002, 0.7, 30)), 1.0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -205,6 +209,24 @@ class TreeVoteClassifier(VoteClassifier):
     """
 
     fitted_: TreeVoteModel
+
+    def guarantee_ladder(self, guarantee: Guarantee) -> Ladder:  # noqa: ARG002 - the same for all
+        """Return the votes that are curtailed with some error, from this one to one without any error.
+
+        The thresholds of the vote at which rows stop are moved away from zero by a part of all weights.
+        """
+        model, stops = self.fitted_, self.fitted_.stops
+        if stops is None:
+            raise TypeError(
+                f"this {type(self).__name__} has no curtailment_error, so it has no variants to choose from"
+            )
+
+        def make(part: float) -> Self:
+            apart = part * float(model.estimator_weights.sum())
+            moved = None if part >= 1 else stops + np.array([[-apart], [apart]])
+            return self.variant({}, replace(model, stops=moved, certificate=None))
+
+        return Ladder(_APART, 1.0, make)
 
     def margins(self, X: Any, y: Any) -> NDArray[np.float64]:
         """Return the margin of each row, between -1 and 1: y f(x) / sum of alphas.

@@ -1,0 +1,65 @@
+"""The variants of a fitted model that a guarantee is tested on, from the most careful to the boldest.
+
+Their order must not depend on the rows of the test. It is that of nominal budgets, thresholds or shares of
+rows, which are known without any row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, runtime_checkable
+
+import numpy as np
+
+from farthing.base import AnyBudgetMixin, BudgetedEstimator, Guarantee
+
+# Nominal budgets that are tested, as parts of the budget of the guarantee, and of the cost of all features.
+_OF_BUDGET: Final = np.linspace(0.05, 1.5, 59)
+_OF_WHOLE: Final = np.geomspace(1.0, 0.005, 40)
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Variants by what they are told apart by: a nominal budget, a threshold, a share of rows.
+
+    Attributes
+    ----------
+    rungs : tuple
+        From the variant that spends least to the one that spends most.
+    whole : object
+        The rung of the model that pays the full price.
+    make : callable
+        From a rung to the variant.
+    """
+
+    rungs: tuple[Any, ...]
+    whole: Any
+    make: Callable[[Any], BudgetedEstimator]
+
+
+@runtime_checkable
+class HasLadder(Protocol):
+    """An estimator whose variants are not those of nominal budgets, or not only."""
+
+    def guarantee_ladder(self, guarantee: Guarantee) -> Ladder:
+        """Return the variants that a guarantee is tested on."""
+        ...
+
+
+def ladder_of(model: Any, guarantee: Guarantee) -> Ladder:
+    """Return the variants of a fitted model, or raise TypeError if it has none."""
+    if isinstance(model, HasLadder):
+        return model.guarantee_ladder(guarantee)
+    if not isinstance(model, AnyBudgetMixin):
+        name = type(model).__name__
+        raise TypeError(f"{name} cannot be moved to another budget, so there are no variants to choose from")
+    return Ladder(tuple(nominal_budgets(model, guarantee)), None, model.at)
+
+
+def nominal_budgets(model: BudgetedEstimator, guarantee: Guarantee) -> Sequence[float]:
+    """Return the nominal budgets to test, ascending."""
+    if guarantee.budget is not None:
+        return [float(part) for part in guarantee.budget * _OF_BUDGET]
+    costs = model.fitted_.costs
+    return [float(part) for part in (costs.total(costs.features) * _OF_WHOLE)[::-1]]

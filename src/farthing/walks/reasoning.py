@@ -1,0 +1,270 @@
+"""How the reasons of a walk are found: from the split that it stands at, and from walks that go on from it.
+
+A tree method stands at a node, whose children have the shares ``P_k`` of the training rows that went each
+way. A copy of the walk takes an answer of each way. Its beliefs are ``p_k`` then, and the trees that it has
+walked say how the labels of such rows are distributed, ``q_k``. With the belief ``p`` of now, the expected
+fall of the Brier score is
+
+    sum over k of P_k (S(p, q_k) - S(p_k, q_k)),    S(p, q) = |p|^2 - 2 p q + 1,
+
+and that of the squared error likewise. For a single tree ``p_k = q_k``, and the sum is the fall of the Gini
+impurity, or of the variance, of the training rows at the node. In a forest the belief counts trees that have
+not been walked with their roots, so it moves less than the labels do; ``q_k`` is the mean over those walked.
+Boosted trees move by a part, the learning rate, of what their rows ask for; ``q_k`` is where the whole move
+leads to. Where the model has no labels at its nodes ``p_k`` stands for ``q_k``: the belief is taken at its
+word.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, Protocol
+
+import numpy as np
+
+from farthing.trees import rows_of
+from farthing.typing import Floats, Integers
+from farthing.walks.policy import Policy
+from farthing.walks.reason import Outcome, Plan, Reason, RunnerUp, StopReason
+from farthing.walks.row_walk import RowWalk
+from farthing.walks.split import Split, Stand, Way
+
+# Trees after the current one among which the runner-up is looked for.
+_LOOKED_AHEAD: Final = 64
+
+
+class Explained(Protocol):
+    """What a fitted model says of the splits of its trees."""
+
+    def policy(self, seed: int | None = None) -> Policy:
+        """Return a fresh policy for one row."""
+        ...
+
+    def believe(self, outputs: Floats) -> Floats:
+        """Return probabilities (n_rows, n_classes) or values (n_rows,) of a split's outputs."""
+        ...
+
+    def label_shares(self, stand: Stand) -> Floats | None:
+        """Return the shares of the labels, (n_classes,), or their mean, (1,), where a row stands."""
+        ...
+
+
+class _After(NamedTuple):
+    """What follows an answer."""
+
+    belief: tuple[Any, dict[Any, float] | None]
+    labels: Floats | None
+    asks: str | None
+
+
+@dataclass(frozen=True)
+class Reasoning:
+    """What the reasons of one walk are made of.
+
+    Parameters
+    ----------
+    model : Explained
+        The fitted model.
+    seed : int or None
+        The seed of the row.
+    conclude : callable
+        As in `Walk`.
+    columns : sequence
+        Names and categories of the columns; empty if answers are not those of a table.
+    """
+
+    model: Explained
+    seed: int | None
+    conclude: Any
+    columns: Any
+
+    def of_question(self, row_walk: RowWalk) -> Reason:
+        """Return why a walk asks for its column."""
+        column = row_walk.column
+        assert column is not None
+        sheet, ledger = row_walk.ledger.sheet, row_walk.ledger
+        feature, price = sheet.features[column], float(ledger.price(column))
+        split = split_of(row_walk.policy)
+        ways = [] if split is None or split.column != column else split.ways()
+        if split is None or not ways:
+            return self._by_plan(row_walk, feature, price)
+        now = self._belief(row_walk)
+        after = [self._after(row_walk, way) for way in ways]
+        moved = np.array([_vector(one.belief) for one in after])
+        shares = [one.labels for one in after if one.labels is not None]
+        known = len(shares) == len(after)
+        labels = np.array(shares) if known else moved
+        weights = np.array([way.probability for way in ways])
+        risk, fall = expected_fall(_vector(now), moved, labels, weights)
+        estimated = not (split.is_alone and known)
+        return Reason(
+            feature,
+            price,
+            _measure(now),
+            risk if _is_class(now) else None,
+            fall,
+            self._runner_up(row_walk, split),
+            tuple(
+                Outcome(self._shown(column, way), way.probability, *one.belief, one.asks)
+                for way, one in zip(ways, after, strict=True)
+            ),
+            estimated,
+            _SOURCES[known, split.is_alone],
+        )
+
+    def of_end(self, row_walk: RowWalk) -> StopReason:
+        """Return why a walk has ended."""
+        now = self._belief(row_walk)
+        features = row_walk.ledger.sheet.features
+        dear = tuple(features[column] for column in row_walk.too_expensive)
+        told = getattr(row_walk.policy, "why_ended", None)
+        why = None if told is None else told()
+        belief = _vector(now)
+        return StopReason(
+            "budget" if dear else "finished",
+            why or "the model has no further question",
+            float(1 - belief @ belief) if _is_class(now) else None,
+            _measure(now),
+            dear,
+            tuple(features[column] for column in row_walk.refused),
+        )
+
+    def _by_plan(self, row_walk: RowWalk, feature: str, price: float) -> Reason:
+        """Return the reason of a policy that is at no split with counts."""
+        now = self._belief(row_walk)
+        told = getattr(row_walk.policy, "plan", None)
+        plan: Plan | None = None if told is None else told()
+        if plan is not None:
+            return Reason(feature, price, plan.measure, plan.risk, plan.fall, None, (), True, plan.source)
+        belief = _vector(now)
+        risk = float(1 - belief @ belief) if _is_class(now) else None
+        return Reason(feature, price, _measure(now), risk, None, None, (), True, "the belief of now alone")
+
+    def _belief(self, row_walk: RowWalk) -> tuple[Any, dict[Any, float] | None]:
+        return self.conclude(row_walk.output()[np.newaxis], row_walk.looked[np.newaxis])  # type: ignore[no-any-return]
+
+    def _after(self, row_walk: RowWalk, way: Way) -> _After:
+        """Return what is believed after an answer, and what would be asked then."""
+        copy = row_walk.fork(self.model.policy(self.seed))
+        copy.buy(way.answer)
+        stand = stand_of(copy.policy)
+        return _After(
+            self._belief(copy),
+            None if stand is None else self.model.label_shares(stand),
+            None if copy.column is None else copy.ledger.sheet.features[copy.column],
+        )
+
+    def _runner_up(self, row_walk: RowWalk, split: Split) -> RunnerUp | None:
+        """Return the best other feature at the current nodes of later trees, by fall per price."""
+        forest, ledger, nodes = split.forest, row_walk.ledger, split.later[:_LOOKED_AHEAD]
+        columns = forest.feature[nodes]
+        places = np.flatnonzero((columns >= 0) & (columns != split.column))
+        if not len(places):
+            return None
+        spreads = _spreads(split, nodes[places], split.tree + 1 + places)
+        best, rate = -1, 0.0
+        prices: dict[int, float] = {}
+        for place, spread in zip(places.tolist(), spreads.tolist(), strict=True):
+            column = int(columns[place])
+            if column not in prices:
+                prices[column] = float(ledger.price(column)) if row_walk.is_open(column) else np.inf
+            gained = spread / prices[column] if prices[column] > 0 else spread * np.inf
+            if gained > rate:
+                best, rate = place, gained
+        if best < 0:
+            return None
+        column = int(columns[best])
+        fall = self._local_fall(split.at(split.tree + 1 + best, int(nodes[best])))
+        return RunnerUp(ledger.sheet.features[column], prices[column], fall)
+
+    def _local_fall(self, split: Split) -> float:
+        """Return the expected fall by the test of one tree, the others left as they are."""
+        ways = split.ways()
+        stands = [split.stand, *(split.moved(way.node) for way in ways)]
+        outputs = np.array([stand.output for stand in stands])
+        beliefs = self.model.believe(outputs).reshape(len(outputs), -1)
+        shares = [self.model.label_shares(stand) for stand in stands[1:]]
+        known = [one for one in shares if one is not None]
+        labels = np.array(known) if len(known) == len(ways) else beliefs[1:]
+        weights = np.array([way.probability for way in ways])
+        return expected_fall(beliefs[0], beliefs[1:], labels, weights)[1]
+
+    def _shown(self, column: int, way: Way) -> str:
+        if not way.codes:
+            return way.shown
+        names = self.columns[column].categories if len(self.columns) > column else ()
+        return ", ".join(str(names[code]) if code < len(names) else str(code) for code in way.codes)
+
+
+_SOURCES: Final = {
+    (True, True): "training rows at the node of the tree",
+    (True, False): "training rows at the node of the next tree, which is one of several",
+    (False, True): "training counts at the node, and the model's own probabilities",
+    (False, False): "training counts at the node of the next tree, and the model's own probabilities",
+}
+
+
+def expected_fall(now: Floats, after: Floats, labels: Floats, weights: Floats) -> tuple[float, float]:
+    """Return the expected Brier score of now, and by how much it falls.
+
+    Parameters
+    ----------
+    now : ndarray of float64, shape (n_classes,)
+        The belief.
+    after : ndarray of float64, shape (n_ways, n_classes)
+        The belief after each answer.
+    labels : ndarray of float64, shape (n_ways, n_classes)
+        The shares of the labels among the rows with that answer.
+    weights : ndarray of float64, shape (n_ways,)
+        The shares of these rows.
+
+    Returns
+    -------
+    risk, fall : float
+        Of a value in place of probabilities, (n_ways, 1), the risk is that of the squared error up to a
+        constant.
+
+    Examples
+    --------
+    A fair coin, of which one answer tells all:
+
+    >>> expected_fall(np.array([0.5, 0.5]), np.eye(2), np.eye(2), np.array([0.5, 0.5]))
+    (0.5, 0.5)
+    """
+    before = now @ now - 2 * labels @ now + 1
+    then = np.einsum("ij,ij->i", after, after - 2 * labels) + 1
+    return float(weights @ before), float(weights @ (before - then))
+
+
+def split_of(policy: object) -> Split | None:
+    """Return the split that a policy stands at; None if it has none, or does not say."""
+    split = getattr(policy, "split", None)
+    return None if split is None else split()
+
+
+def stand_of(policy: object) -> Stand | None:
+    """Return where a row stands in the trees of a policy; None if it has none, or does not say."""
+    stand = getattr(policy, "stand", None)
+    return None if stand is None else stand()
+
+
+def _spreads(split: Split, nodes: Integers, trees: Integers) -> Floats:
+    """Return the variance of the scores over the two ways out of some nodes, shape (n_nodes,)."""
+    forest, scores = split.forest, split.scores
+    left, right = (forest.offsets[trees] + child[nodes] for child in (forest.left, forest.right))
+    one, other = forest.cover[left], forest.cover[right]
+    apart = ((rows_of(scores, left) - rows_of(scores, right)) ** 2).sum(axis=1)
+    return np.asarray(one * other * apart / np.maximum(one + other, 1e-300) ** 2)
+
+
+def _is_class(belief: tuple[Any, dict[Any, float] | None]) -> bool:
+    return belief[1] is not None
+
+
+def _measure(belief: tuple[Any, dict[Any, float] | None]) -> str:
+    return "Brier score" if _is_class(belief) else "squared error"
+
+
+def _vector(belief: tuple[Any, dict[Any, float] | None]) -> Floats:
+    prediction, likely = belief
+    return np.array([prediction] if likely is None else list(likely.values()), dtype=np.float64)

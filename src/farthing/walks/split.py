@@ -1,0 +1,174 @@
+"""The split that a walk stands at: the node of a tree whose test the next answer decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from farthing.trees import Forest, NodeValues, rows_of
+from farthing.typing import Floats, Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way out of a node.
+
+    Attributes
+    ----------
+    node : int
+        Where it leads; the node itself for a missing value that stays.
+    probability : float
+        Share of the node's training rows that took it.
+    answer : float
+        An encoded value that takes it; NaN for a missing one.
+    shown : str
+        The answers that take it; for a categorical test empty, see ``codes``.
+    codes : tuple of int
+        The codes of the categories that take it.
+    """
+
+    node: int
+    probability: float
+    answer: float
+    shown: str = ""
+    codes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stand:
+    """Where a row stands in the trees that it has walked, all the way or a part of it.
+
+    Attributes
+    ----------
+    forest : Forest
+        The trees.
+    trees : ndarray of int64, shape (n_walked,)
+        Those that it has walked, in order.
+    nodes : ndarray of int64, shape (n_walked,)
+        Their current nodes, numbered over the whole forest.
+    output : ndarray of float64, shape (n_outputs,)
+        The sum over the current nodes of all trees, at their roots where they are not walked.
+    """
+
+    forest: Forest
+    trees: Integers
+    nodes: Integers
+    output: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """The node of a tree whose test comes next, and the sum over the trees that it is part of.
+
+    Attributes
+    ----------
+    forest : Forest
+        The trees.
+    scores : ndarray of float64, shape (n_nodes, width), or SparseRows
+        What each node adds to the output.
+    tree, node : int
+        The tree, and its current node, numbered over the whole forest.
+    stand : Stand
+        Where the row stands in the trees before it.
+    later : ndarray of int64, shape (n_later,)
+        The current nodes of the trees after this one.
+    """
+
+    forest: Forest
+    scores: NodeValues
+    tree: int
+    node: int
+    stand: Stand
+    later: Integers
+
+    @property
+    def column(self) -> int:
+        """The column that is tested."""
+        return int(self.forest.feature[self.node])
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the tree is the only one, so that its node says all that is known of the row."""
+        return self.forest.n_trees == 1
+
+    def at(self, tree: int, node: int) -> Split:
+        """Return the split of another tree."""
+        return Split(self.forest, self.scores, tree, node, self.stand, self.later[:0])
+
+    def children(self) -> tuple[int, int]:
+        """Return the two nodes below, numbered over the whole forest."""
+        first = int(self.forest.offsets[self.tree])
+        return first + int(self.forest.left[self.node]), first + int(self.forest.right[self.node])
+
+    def ways(self) -> list[Way]:
+        """Return the ways out of the node, the likeliest first; empty if it has no counts of rows.
+
+        Examples
+        --------
+        >>> stump = Forest.from_arrays(
+        ...     n_features=2, feature=[1, -1, -1], threshold=[0.5, 0, 0], left=[1, -1, -1], right=[2, -1, -1],
+        ...     value=[[0.0], [-1.0], [1.0]], cover=[8, 6, 2])
+        >>> none = np.empty(0, dtype=np.int64)
+        >>> split = Split(stump, stump.value, 0, 0, Stand(stump, none, none, np.zeros(1)), none)
+        >>> [(way.shown, way.probability) for way in split.ways()]
+        [('<= 0.5', 0.75), ('> 0.5', 0.25)]
+        """
+        cover, nodes = self.forest.cover, self.children()
+        weights = [float(cover[node]) for node in nodes]
+        whole = max(float(cover[self.node]), sum(weights))
+        if not whole > 0:
+            return []
+        sides = self._categories() if self.forest.category[self.node] >= 0 else self._numbers()
+        ways = [
+            Way(node, weight / whole, **side)
+            for node, weight, side in zip(nodes, weights, sides, strict=True)
+            if weight > 0
+        ]
+        # What is in neither child is missing, and stayed.
+        if (stayed := whole - sum(weights)) > 1e-9 * whole:
+            ways.append(Way(self.node, stayed / whole, np.nan, "missing"))
+        return sorted(ways, key=lambda way: -way.probability)
+
+    def moved(self, node: int) -> Stand:
+        """Return where the row would stand if the tree were at another of its nodes."""
+        output, first = self.stand.output.copy(), int(self.forest.target[self.tree])
+        there, here = rows_of(self.scores, np.array([node, self.node]))
+        output[first : first + len(here)] += there - here
+        before = self.stand.trees != self.tree
+        return Stand(
+            self.forest,
+            np.append(self.stand.trees[before], self.tree),
+            np.append(self.stand.nodes[before], node),
+            output,
+        )
+
+    def _numbers(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return value and text of the two sides of a numeric test."""
+        forest, threshold = self.forest, float(self.forest.threshold[self.node])
+        cuts, shares = forest.cuts_of(self.column)
+        # Other trees test the same column elsewhere. So the value is the median of its side.
+        place = int(np.searchsorted(cuts, threshold))
+        low = cuts[min(place, int(np.searchsorted(shares, shares[place] / 2)))]
+        above = max(place + 1, int(np.searchsorted(shares, (1 + shares[place]) / 2)))
+        step = np.float32 if forest.dtype == "float32" else np.float64
+        strict = forest.comparator == "<"
+        last = cuts[-1] if strict else np.nextafter(step(cuts[-1]), step(np.inf))
+        high = cuts[above] if above < len(cuts) else last
+        if strict:  # just below a threshold, where "<=" takes the threshold itself
+            low = np.nextafter(step(low), step(-np.inf))
+            high = np.nextafter(step(high), step(-np.inf)) if above < len(cuts) else high
+        signs = ("<", ">=") if strict else ("<=", ">")
+        return (
+            {"answer": float(low), "shown": f"{signs[0]} {threshold:.6g}"},
+            {"answer": float(high), "shown": f"{signs[1]} {threshold:.6g}"},
+        )
+
+    def _categories(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return a code and all codes of the two sides of a test of categories."""
+        left, right = self.forest.code_sets(self.node)
+        return tuple(  # type: ignore[return-value]
+            {"answer": float(codes[len(codes) // 2]) if codes else np.nan, "codes": codes}
+            for codes in (left, right)
+        )

@@ -1,0 +1,117 @@
+"""Guarantees of methods that have thresholds or shares of rows in place of budgets, and of the front door."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import farthing
+from farthing import BudgetedClassifier, Guarantee, certify
+from farthing.adaptive import AdaptGbrtClassifier
+from farthing.boosting import AdaBoostClassifier, GreedyMiserClassifier
+from farthing.cascades import EarlyExitClassifier, MiserCascadeClassifier
+from farthing.costs import CostSheet
+from farthing.datasets import load_thyroid
+from farthing.forests import BudgetTreeClassifier
+
+DATA = load_thyroid()
+X, Y = np.asarray(DATA.X, dtype=float)[:3000], np.asarray(DATA.y)[:3000]
+BINARY = np.where(Y == 3, "well", "ill")
+COSTS = CostSheet(DATA.costs.own)
+LEARN, TEST, NEW = slice(0, 1000), slice(1000, 2000), slice(2000, 3000)
+
+
+def exits():
+    return EarlyExitClassifier(GreedyMiserClassifier(n_estimators=30), costs=COSTS, rounds_per_exit=2)
+
+
+def vote():
+    return AdaBoostClassifier(costs=COSTS, n_estimators=30, curtail=True, curtailment_error=0.2)
+
+
+def gate():
+    return AdaptGbrtClassifier(LogisticRegression(max_iter=500), costs=COSTS, n_estimators=10, random_state=0)
+
+
+@pytest.mark.parametrize("make", [exits, gate], ids=["exits", "gate"])
+def test_the_mean_spend_stays_within_the_budget(make):
+    model = make().fit(X[LEARN], BINARY[LEARN])
+    ladder = model.guarantee_ladder(Guarantee(budget=1.0))
+    spends = [float(np.mean(ladder.make(rung).spend(X[TEST]))) for rung in ladder.rungs]
+    assert spends == sorted(spends), "from the cheapest to the most expensive"
+    budget = (spends[0] + 3 * spends[-1]) / 4
+    kept = certify(model, X[TEST], Guarantee(budget=budget))
+    assert kept.certificate_.spend <= budget
+    assert np.mean(kept.spend(X[NEW])) <= budget
+    # The boldest of the variants that are certified, not merely one of them.
+    assert np.mean(kept.spend(X[TEST])) >= spends[0]
+
+
+@pytest.mark.parametrize("make", [exits, gate, vote], ids=["exits", "gate", "vote"])
+def test_the_labels_are_those_of_the_whole_model(make):
+    model = make().fit(X[LEARN], BINARY[LEARN])
+    guarantee = Guarantee(agreement=0.95)
+    kept = certify(model, X[TEST], guarantee)
+    ladder = model.guarantee_ladder(guarantee)
+    whole = ladder.make(ladder.whole)
+    assert np.mean(kept.predict(X[NEW]) == whole.predict(X[NEW])) >= 0.95
+    assert np.mean(kept.spend(X[NEW])) <= np.mean(whole.spend(X[NEW]))
+    assert kept.certificate_.agreed >= 0.95
+
+
+def test_a_vote_without_error_has_no_variants():
+    model = AdaBoostClassifier(costs=COSTS, n_estimators=5).fit(X[LEARN], BINARY[LEARN])
+    with pytest.raises(TypeError, match="no curtailment_error"):
+        certify(model, X[TEST], Guarantee(budget=5.0))
+
+
+def test_early_exits_take_a_guarantee(tmp_path):
+    model = exits().set_params(guarantee=Guarantee(agreement=0.9)).fit(X[:2000], Y[:2000])
+    assert model.certificate_.n_rows == 500
+    model.save(tmp_path / "exits.farthing")
+    assert farthing.load(tmp_path / "exits.farthing").certificate_ == model.certificate_
+
+
+# Of small tables: a fold and all rows may lead to models of different spend.
+@pytest.mark.filterwarnings("ignore::farthing.errors.BudgetWarning")
+def test_the_front_door_takes_a_guarantee(tmp_path):
+    methods = [MiserCascadeClassifier(n_estimators=10, n_stages=4)]
+    door = BudgetedClassifier(COSTS, guarantee=Guarantee(budget=15.0), methods=methods, cv=2)
+    door.fit(X[:2000], Y[:2000])
+    assert door.certificate_.n_rows == 500
+    assert door.certificate_.budget == 15.0
+    assert np.mean(door.spend(X[NEW])) <= 15.0
+    assert door.at(10.0).certificate_ is None
+    door.save(tmp_path / "door.farthing")
+    assert farthing.load(tmp_path / "door.farthing").certificate_ == door.certificate_
+
+
+def test_the_front_door_refuses_what_a_guarantee_cannot_mean():
+    door = BudgetedClassifier(COSTS, 10.0, guarantee=Guarantee(budget=15.0), methods=[BudgetTreeClassifier()])
+    with pytest.raises(ValueError, match="leave out budget"):
+        door.fit(X[:200], Y[:200])
+    with pytest.raises(ValueError, match="leave out sample_weight"):
+        door.set_params(budget=None).fit(X[:200], Y[:200], sample_weight=np.ones(200))
+
+
+@pytest.mark.filterwarnings("ignore::farthing.errors.BudgetWarning")
+def test_report_and_service_say_what_is_guaranteed():
+    from farthing.report import summarize  # noqa: PLC0415
+    from farthing.service.model_description import describe  # noqa: PLC0415
+
+    door = BudgetedClassifier(
+        COSTS, 15.0, methods=[MiserCascadeClassifier(n_estimators=10, n_stages=3)], cv=2
+    )
+    plain = door.fit(X[:1200], Y[:1200])
+    sure = BudgetedClassifier(COSTS, guarantee=Guarantee(budget=15.0), methods=door.methods, cv=2).fit(
+        X[:1200], Y[:1200]
+    )
+    low, high = summarize(plain, X[:1200], Y[:1200]).spend_interval
+    assert 0 <= low < plain.chosen_.spend < high
+    summary = summarize(sure, X[:1200], Y[:1200])
+    assert summary.spend_interval is None
+    assert summary.certificate == str(sure.certificate_)
+    # A variant of a variant, too.
+    assert sure.at(12.0).at(8.0).chosen_.spend <= 8.0
+    assert describe(plain)["guarantee"] is None
+    assert describe(sure)["guarantee"]["budget"] == 15.0
+    assert describe(sure)["guarantee"]["text"] == str(sure.certificate_)

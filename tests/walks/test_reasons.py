@@ -1,0 +1,202 @@
+"""Reasons of questions and of ends: exact for single trees, calibrated for others."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from farthing.boosting import GradientBoostingRegressor, GreedyMiserClassifier
+from farthing.cascades import CSTCClassifier, EarlyExitClassifier, MiserCascadeClassifier
+from farthing.costs import CostSheet
+from farthing.datasets import load_heart_disease, load_thyroid
+from farthing.errors import WalkError
+from farthing.forests import BudgetForestClassifier, BudgetTreeClassifier
+from farthing.walks.reasoning import expected_fall
+
+
+@pytest.fixture(scope="module")
+def heart():
+    return load_heart_disease()
+
+
+@pytest.fixture(scope="module")
+def table():
+    data = load_thyroid()
+    # Names x0, x1, ... as an array has them.
+    X, y = np.asarray(data.X, dtype=float)[:1500], np.asarray(data.y)[:1500]
+    return X, y, CostSheet(data.costs.own)
+
+
+@pytest.fixture(scope="module")
+def tree(table):
+    X, y, costs = table
+    return BudgetTreeClassifier(costs=costs, max_depth=3, min_samples_leaf=5).fit(X, y)
+
+
+def gini(y):
+    shares = np.unique(y, return_counts=True)[1] / len(y)
+    return 1 - shares @ shares
+
+
+def test_a_tree_has_the_fall_of_the_gini_impurity_of_its_training_rows(table, tree):
+    ask = tree.walk().ask
+    reason = ask.reason
+    X, y, costs = table
+    values = X[:, costs.column(ask.feature)]
+    sides = {outcome.answer: outcome for outcome in reason.outcomes}
+    (low,) = [answer for answer in sides if answer.startswith("<=")]
+    left = values <= float(low.removeprefix("<= "))
+    fall = gini(y) - left.mean() * gini(y[left]) - (~left).mean() * gini(y[~left])
+    assert not reason.estimated
+    assert reason.risk == pytest.approx(gini(y))
+    assert reason.fall == pytest.approx(fall)
+    assert reason.per_price == pytest.approx(fall / ask.price)
+    assert sides[low].probability == pytest.approx(left.mean())
+    shares = np.array([np.mean(y[left] == label) for label in tree.classes_])
+    assert list(sides[low].probabilities.values()) == pytest.approx(shares.tolist())
+
+
+def test_outcomes_are_what_the_walk_then_does(table, tree):
+    X, _, costs = table
+    for row in range(0, 1500, 50):
+        walk = tree.walk()
+        record = dict(zip(costs.features, X[row], strict=True))
+        while (ask := walk.ask) is not None:
+            outcomes = ask.reason.outcomes
+            assert sum(outcome.probability for outcome in outcomes) == pytest.approx(1)
+            walk.tell(record[ask.feature])
+            then = None if walk.ask is None else walk.ask.feature
+            decision = walk.decision
+
+            assert (then, decision.probabilities) in [(one.asks, one.probabilities) for one in outcomes]
+
+
+def test_a_reason_leaves_the_walk_as_it_is_and_is_of_one_question(table, tree):
+    walk = tree.walk()
+    first, before = walk.ask, walk.decision
+    assert first.reason == first.reason
+    assert (walk.ask, walk.decision, walk.answers) == (first, before, {})
+    walk.tell(0.5)
+    with pytest.raises(WalkError, match="has gone on"):
+        first.reason  # noqa: B018 - a property
+
+
+def test_categories_are_named():
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame({"city": pd.Categorical(["bonn", "bonn", "oslo", "oslo"] * 10)})
+    model = BudgetTreeClassifier(max_depth=1).fit(X, np.array([0, 0, 1, 1] * 10))
+    answers = {outcome.answer for outcome in model.walk().ask.reason.outcomes}
+    assert answers == {"oslo", "bonn"}
+
+
+def test_ends(table, tree):
+    walk = tree.walk(budget=0)
+    assert walk.ask is None
+    stop = walk.stop_reason
+    assert stop.kind == "budget"
+    assert stop.too_expensive
+    assert stop.risk == pytest.approx(gini(table[1]))
+    walk = tree.walk()
+    assert walk.stop_reason is None
+    while walk.ask is not None:
+        walk.refuse()
+    assert walk.stop_reason.kind == "finished"
+    assert walk.stop_reason.refused == tuple(sorted(walk.answers, key=table[2].features.index))
+    assert "trees are finished" in str(walk.stop_reason)
+
+
+def test_early_exits_and_cascades_say_why_they_end(table):
+    X, y, costs = table
+    exits = EarlyExitClassifier(
+        GreedyMiserClassifier(n_estimators=20), threshold=0.99, rounds_per_exit=2, costs=costs
+    )
+    for model, words in (
+        (exits, ("the top class is likely enough", "all trees are finished")),
+        (MiserCascadeClassifier(costs, 10, n_estimators=20, n_stages=4), ("the risk is low",)),
+    ):
+        model.fit(X, y)
+        said = set()
+        for row in X[::10]:
+            walk = model.walk()
+            while (ask := walk.ask) is not None:
+                walk.tell(row[costs.column(ask.feature)])
+            said |= {word for word in words if word in walk.stop_reason.why}
+            assert walk.stop_reason.kind == "finished"
+        assert said == set(words)
+
+
+def test_methods_without_counts_say_what_they_know(table):
+    X, y, costs = table
+    model = CSTCClassifier(costs=costs, max_depth=2).fit(X[:300], y[:300])
+    reason = model.walk().ask.reason
+    assert reason.estimated
+    assert reason.fall is None
+    assert reason.outcomes == ()
+    assert reason.risk is not None
+    assert "plan of the model" in str(reason)
+
+
+def test_expected_fall_is_the_mean_over_labels_and_answers():
+    rng = np.random.default_rng(0)
+    now, after = rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(3), size=2)
+    labels, weights = rng.dirichlet(np.ones(3), size=2), np.array([0.3, 0.7])
+    naive = 0.0
+    for weight, belief, shares in zip(weights, after, labels, strict=True):
+        for label, share in enumerate(shares):
+            truth = np.eye(3)[label]
+            naive += weight * share * (np.sum((now - truth) ** 2) - np.sum((belief - truth) ** 2))
+    assert expected_fall(now, after, labels, weights)[1] == pytest.approx(naive)
+
+
+def steps(model, X, y, n_rows):
+    """Return the predicted and the realised fall of every question of some walks."""
+    features, labels = model.costs_.features, getattr(model, "classes_", None)
+
+    def loss(decision, truth):
+        if labels is None:
+            return (decision.prediction - truth) ** 2
+        return np.sum((np.array(list(decision.probabilities.values())) - (labels == truth)) ** 2)
+
+    found = []
+    for row, truth in zip(np.asarray(X, dtype=float)[:n_rows], np.asarray(y)[:n_rows], strict=True):
+        walk, record = model.walk(), dict(zip(features, row, strict=False))
+        while (ask := walk.ask) is not None:
+            fall, before = ask.reason.fall, loss(walk.decision, truth)
+            walk.tell(record[ask.feature])
+            found.append((fall, before - loss(walk.decision, truth)))
+    return np.array(found).T
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        BudgetTreeClassifier(max_depth=4, min_samples_leaf=20),
+        BudgetForestClassifier(n_estimators=10, min_samples_leaf=20, random_state=0),
+        GreedyMiserClassifier(n_estimators=20, max_depth=2),
+        EarlyExitClassifier(GreedyMiserClassifier(n_estimators=20, max_depth=2), threshold=0.95),
+        GradientBoostingRegressor(n_estimators=20, max_depth=2, max_leaf_nodes=None),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_the_predicted_fall_is_the_realised_one_on_average(model):
+    """A coarse bound: `farthing reproduce reasons` measures it over thousands of walks."""
+    data = load_thyroid()
+    X, y = np.asarray(data.X, dtype=float), np.asarray(data.y)
+    if isinstance(model, GradientBoostingRegressor):
+        y = (y == y[0]).astype(float)
+    model = model.set_params(costs=data.costs.own).fit(X[:2000], y[:2000])
+    predicted, realised = steps(model, X[2000:], y[2000:], 250)
+    # Four standard errors of the mean difference.
+    apart = predicted - realised
+    assert abs(apart.mean()) <= 4 * apart.std() / np.sqrt(len(apart))
+    assert realised.sum() == pytest.approx(predicted.sum(), rel=0.5)
+
+
+def test_a_model_without_its_learning_rate_takes_its_belief_at_its_word():
+    data = load_thyroid()
+    model = GreedyMiserClassifier(n_estimators=10, costs=data.costs).fit(data.X[:500], data.y[:500])
+    old = model.variant({}, replace(model.fitted_, learning_rate=None))
+    ours, theirs = model.walk().ask.reason, old.walk().ask.reason
+    assert ours.outcomes == theirs.outcomes
+    assert theirs.fall < ours.fall
+    assert "own probabilities" in theirs.source

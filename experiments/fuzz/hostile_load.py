@@ -2,8 +2,8 @@
 
 Eight connections send steps to a service of two workers, turn by turn alone and beside one client that sends,
 without pause, bodies made to cost the most, of 4 MiB and of 100 KiB. It has two connections, and writes bytes
-that were made before, so that it takes little of the machine itself. The rates and the 99th percentiles of the good ones are
-compared within one run, since the machine may be busy.
+that were made before, so that it takes little of the machine itself. The rates and the 99th percentiles of
+the good ones are compared within one run, since the machine may be busy.
 
     farthing reproduce hostile_load --turns 5
 """
@@ -132,8 +132,8 @@ def text_of(rows: Sequence[Sequence[str]], kept: float) -> str:
     """Return the page."""
     goal = "at least half, the goal" if kept >= 0.5 else "less than half: the goal is missed"
     said = (
-        f"Good clients kept {100 * kept:.0f} % of their rate beside a hostile one (median of {len(rows)} turns): "
-        f"{goal}. Their p99 grows with it."
+        f"Good clients kept {100 * kept:.0f} % of their rate beside a hostile one (median of {len(rows)} "
+        f"turns): {goal}. Their p99 grows with it."
     )
     intro = (__doc__ or "").split("    farthing reproduce")[0].strip().partition("\n\n")[2]
     return f"# Good clients beside a hostile one\n\n{said}\n\n{intro}\n\n{markdown(HEADER, rows)}\n"

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/counter_rng.hpp"
+#include "common/interrupt.hpp"
 #include "common/peers.hpp"
 #include "common/threads.hpp"
 #include "common/views.hpp"
@@ -143,6 +144,7 @@ public:
             if (!peers && fill_large) fill(*large, task, large_cells);
             std::vector<std::int64_t> scratch(scratch_.size());
             for (index_t c = task.begin; c < task.end; ++c) {
+                check_interrupt();  // a node of many rows, columns or classes takes long by itself
                 const index_t place = column_tasks_.place(c);
                 const index_t j = columns_[place];
                 if (subtract && (want_large || finish_large)) {
@@ -236,7 +238,10 @@ private:
     void for_each_task(int threads, Visit&& visit) const {
         const auto n_tasks = static_cast<index_t>(column_tasks_.tasks().size());
         parallel_for(n_tasks, threads, 1,
-                     [&](index_t t) { visit(column_tasks_.tasks()[static_cast<std::size_t>(t)]); });
+                     [&](index_t t) {
+                         check_interrupt();
+                         visit(column_tasks_.tasks()[static_cast<std::size_t>(t)]);
+                     });
     }
 
     // Histograms may take up to 40 % of the memory of the codes; with peers, of their mean, since all of them must
@@ -286,6 +291,7 @@ private:
                 place = order_[i];
             }
             if (leaf.constant.has(place)) continue;
+            check_interrupt();
             const double least_gain = chooser_.least_gain(leaf, columns_[place]);
             if (!target_.can_gain(node_score, least_gain)) continue;
             chooser_.consider(leaf, columns_[place], search_rows(leaf, node_score, place, least_gain));

@@ -161,6 +161,7 @@ def tamper(fields: dict[str, Any], attribute: str, value: Any) -> dict[str, Any]
         ("_probA", np.zeros(1)),
         ("support_", np.zeros(1, dtype=np.int32)),
         ("classes_", np.arange(9)),
+        ("_gamma", np.zeros(2)),
     ],
 )
 def test_arrays_of_a_support_vector_machine_must_agree(attribute: str, value: Any) -> None:

@@ -8,6 +8,7 @@ checked here. All others, such as trees and nearest neighbours, are read only if
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -135,6 +136,10 @@ def _check_svc(model: Any) -> None:
         raise ValueError("only a classifier of dense rows can be read")
     if state.get("kernel") not in _KERNELS or type(state.get("degree")) is not int:
         raise ValueError(f"the kernel must be one of {', '.join(_KERNELS)}, with an integer degree")
+    for name in ("_gamma", "coef0", "cache_size"):
+        number = state.get(name)
+        if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
+            raise ValueError(f"{name} of a {type(model).__name__} must be a finite number")
     array("support_", np.int32, n_vectors)
     array("support_vectors_", np.float64, n_vectors, n_features)
     for name in ("dual_coef_", "_dual_coef_"):

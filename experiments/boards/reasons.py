@@ -33,6 +33,8 @@ from farthing.forests import BudgetForestClassifier, BudgetTreeClassifier, Prune
 NAME: Final = "reasons"
 TABLES: Final = ("thyroid", "satellite", "adult", "letter")
 N_LEARN: Final = 2000
+# A cascade of 26 classes takes minutes to fit.
+LEFT_OUT: Final = {("letter", "miser cascade")}
 GOAL: Final = (0.9, 1.1)
 
 METHODS: Final[dict[str, Callable[[CostSheet], Any]]] = {
@@ -186,7 +188,8 @@ def page(results: Sequence[dict[str, Any]]) -> str:
                 for one in cells
             ],
         ),
-        f"{N_LEARN} rows to learn from, seed 0. Thyroid was looked at while the formulas were written.",
+        f"{N_LEARN} rows to learn from, seed 0. Thyroid was looked at while the formulas were written. Left "
+        f"out, since it takes minutes to fit: {', '.join(' / '.join(pair) for pair in sorted(LEFT_OUT))}.",
     ]  # fmt: skip
     return "\n\n".join(text)
 
@@ -207,7 +210,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     args = parse(parser, NAME, arguments)
     tables, methods = (("thyroid",), ("tree", "miser cascade")) if args.tiny else (TABLES, tuple(METHODS))
     n_walks = 10 if args.tiny else args.walks
-    results = [kept(args.kept, table, method, n_walks) for table in tables for method in methods]
+    pairs = [(table, method) for table in tables for method in methods if (table, method) not in LEFT_OUT]
+    results = [kept(args.kept, *pair, n_walks) for pair in pairs]
     arguments = [] if n_walks in (10, 1000) else ["--walks", n_walks]
     write_page(args.out, NAME, page(results), command(NAME, *arguments))
 

@@ -105,9 +105,11 @@ def leftovers(client: Client) -> int:
     """Return how many ranks and posts are on the workers."""
 
     def count(dask_worker: Any) -> int:
+        from farthing.distributed.exchange import open_posts  # noqa: PLC0415 - on the worker
+
         ranks = [key for key in dask_worker.state.tasks if str(key).startswith("farthing-rank")]
         running = [key for key in dask_worker.active_threads.values() if str(key).startswith("farthing-rank")]
-        return len(set(ranks) | set(running)) + len(dask_worker.state.actors)
+        return len(set(ranks) | set(running)) + open_posts()
 
     return sum(client.run(count).values())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,7 @@ from farthing.distributed.passes import (
     summarize,
 )
 from farthing.distributed.ranks import Outcome, RankTask, run_ranks
+from farthing.distributed.waiting import alive_workers, gathered
 from farthing.errors import ClusterError, TableError
 from farthing.table import BinRules, PartFacts, PartTable, merged_schema, sample_of
 
@@ -118,11 +120,17 @@ class _Fit:
     def look(self, known: PartFacts | None) -> tuple[Whole, list[int]]:
         """Look at all partitions; return what they have in common, and how many rows each has."""
         look = dask.delayed(summarize, pure=False)
+        name = _task_names("look")
         tasks = [
-            look(self.reading, part.number, (None if known else part.X, part.y, part.weights, part.qid))
+            look(
+                self.reading,
+                part.number,
+                (None if known else part.X, part.y, part.weights, part.qid),
+                dask_key_name=name(part),
+            )
             for part in self.parts
         ]
-        summaries: list[PartSummary] = self.client.gather(self.client.compute(tasks))
+        summaries: list[PartSummary] = gathered(self.client, self.client.compute(tasks))
         facts = [known] if known else [summary.facts for summary in summaries if summary.facts]
         counts = [summary.n_rows for summary in summaries]
         if not sum(counts):
@@ -150,10 +158,12 @@ class _Fit:
     def bin(self, whole: Whole, counts: Sequence[int], rules: Future) -> list[Future]:
         """Bin all partitions that have rows; their bins stay where they are made."""
         firsts = np.cumsum([0, *counts])[:-1].tolist()
+        name = _task_names("bin")
 
         def binned(part: Partition) -> Any:
             cut = dask.delayed(bin_partition, pure=False)
-            return cut(self.reading, (part.number, firsts[part.number]), _rows(part), whole, rules)
+            place = part.number, firsts[part.number]
+            return cut(self.reading, place, _rows(part), whole, rules, dask_key_name=name(part))
 
         kept = [part for part in self.parts if counts[part.number]]
         if futures_of(kept[0].X):  # already in the memory of workers, where they stay
@@ -166,6 +176,12 @@ class _Fit:
                 tasks = [binned(part) for part in given]
             futures += self.client.compute(tasks, workers=[address], allow_other_workers=True)
         return futures
+
+
+def _task_names(what: str) -> Callable[[Partition], str]:
+    """Return names of tasks that end with the number of their partition, by which errors name it."""
+    fit = uuid.uuid4().hex
+    return lambda part: f"farthing-{what}-{fit}-{part.number}"
 
 
 def _rows(part: Partition) -> tuple[Any, Any, Any, Any]:
@@ -187,7 +203,11 @@ def _check_queries(summaries: Sequence[PartSummary]) -> None:
 def _spread(client: Client, parts: Sequence[Partition], counts: Sequence[int]) -> dict[str, list[Partition]]:
     """Give each worker, of those that `dask.annotate` names or of all, nearly as many rows."""
     wanted = dask.get_annotations().get("workers")
-    addresses = sorted(wanted or client.scheduler_info(n_workers=-1)["workers"])
+    addresses = sorted(wanted or alive_workers(client))
+    if not addresses:
+        raise ClusterError(
+            "the cluster has no workers; start some, or wait for them: client.wait_for_workers(1)"
+        )
     rows = dict.fromkeys(addresses, 0)
     given: dict[str, list[Partition]] = {address: [] for address in addresses}
     for part in sorted(parts, key=lambda part: -counts[part.number]):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import dask
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
@@ -46,7 +48,12 @@ ESTIMATORS = {
         GreedyMiserClassifier(**MISER, multi_strategy="multi_output_tree", charge="row", budget=3.0),
         "three",
     ),
+    "error prices": (GreedyMiserClassifier(**MISER, error_costs=5.0), "two"),
     "tree": (BudgetTreeClassifier(max_depth=4), "three"),
+    "tree, error prices": (
+        BudgetTreeClassifier(max_depth=3, impurity="gini", error_costs=[[0, 9, 1], [1, 0, 1], [4, 2, 0]]),
+        "three",
+    ),
     "tree by penalty": (
         BudgetTreeClassifier(
             max_leaf_nodes=9, cost_rule="penalty", tradeoff=0.001, budget=3.0, impurity="gini"
@@ -205,3 +212,15 @@ def test_nothing_is_computed_silently() -> None:
     model = GreedyMiserRegressor(n_estimators=1).fit(X, y)
     with pytest.raises(TypeError, match="got a Dask collection"):
         model.fitted_.schema.encode(cut_array(X, []))
+
+
+def test_parquet_files(on_cluster: Client, tmp_path: Path) -> None:
+    """Dask reads the target alone with fewer, larger partitions than the table."""
+    X, y = frame(300)
+    for number, begin in enumerate((0, 100, 200)):
+        X.assign(size=X["size"].astype(str), y=y).iloc[begin : begin + 100].to_parquet(
+            tmp_path / f"{number}.parquet"
+        )
+    table = dd.read_parquet(tmp_path / "*.parquet")
+    together = GreedyMiserRegressor(**MISER).fit(table.drop(columns="y"), table["y"])
+    assert_same_bits(GreedyMiserRegressor(**MISER).fit(X.assign(size=X["size"].astype(str)), y), together)

@@ -6,7 +6,9 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.base import clone
+from sklearn.utils import check_random_state
 
 from farthing.base.fitted import FittedModel
 from farthing.base.inputs import warn_one_class
@@ -78,6 +80,10 @@ def learn_collection(
     estimator.check_collection()
     # Only a warm start needs what was fitted before.
     sent = estimator if getattr(estimator, "warm_start", False) else clone(estimator)
+    if "random_state" in sent.get_params() and sent.random_state is None:
+        # One seed for all ranks, drawn here.
+        seed = int(check_random_state(None).randint(np.iinfo(np.int32).max))
+        sent = clone(sent).set_params(random_state=seed) if sent is not estimator else sent
 
     def prepare(whole: Whole) -> FitPart:
         warn_one_class(whole.classes)

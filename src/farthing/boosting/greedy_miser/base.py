@@ -57,8 +57,7 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
 
     def check_collection(self) -> None:
         """Raise TableError if parameters need rows that stay on their workers."""
-        # Rows held out would need bins of their own, and prices of errors the scores of all rows.
-        self.refuse_on_collections("validation_fraction", "error_costs")
+        self.refuse_on_collections("validation_fraction")
 
     def _learn(self, rows: TrainingSet, *, validation: TrainingSet | None = None) -> GreedyMiserModel:
         stochastic = self.subsample < 1 or self.validation_fraction is not None

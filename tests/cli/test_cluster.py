@@ -8,6 +8,7 @@ import pytest
 from distributed import LocalCluster
 
 import farthing
+from farthing.boosting import GreedyMiserClassifier
 
 FIT = ("--set", "n_estimators=5", "--set", "tradeoff=0.001", "--set", "relative=True")
 
@@ -39,7 +40,7 @@ def test_fit_and_predict(run, shop, parts, address, tmp_path):
     frame = pd.read_parquet(shop / "visitors.parquet")
     X, y = frame.drop(columns="bought"), frame["bought"]
     fitted = farthing.load(model)
-    alone = farthing.GreedyMiserClassifier(
+    alone = GreedyMiserClassifier(
         n_estimators=5, tradeoff=0.001, relative=True, random_state=0, costs=fitted.costs_
     ).fit(X, y)
     assert fitted.forest_ == alone.forest_

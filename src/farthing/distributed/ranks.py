@@ -55,6 +55,8 @@ class ClusterReport:
         Of the last attempt, after the partitions were binned.
     n_losses : int
         How often the fit continued after the loss of a worker.
+    pass_seconds : float
+        Until the partitions were binned.
     """
 
     n_workers: int
@@ -63,6 +65,7 @@ class ClusterReport:
     exchange_seconds: float
     seconds: float
     n_losses: int = 0
+    pass_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,7 +170,7 @@ def bounds(values: NDArray[np.float64]) -> tuple[float, float]:
     >>> bounds(np.array([3.0, -1.0, 2.0]))
     (-1.0, 3.0)
     """
-    both = np.array([-values.min(), values.max()], dtype=np.float64)
+    both = np.array([-values.min(initial=np.inf), values.max(initial=-np.inf)], dtype=np.float64)
     found = peers()
     if found is not None:
         both = found.largest(both)

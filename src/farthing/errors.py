@@ -75,7 +75,7 @@ class ServiceError(FarthingError, RuntimeError):
 
 
 class ClusterError(FarthingError, RuntimeError):
-    """No Dask client is active, or a cluster loses its workers faster than a fit can begin again."""
+    """No Dask client is active, a fit makes no progress, or workers are lost faster than it continues."""
 
 
 class BudgetWarning(UserWarning):

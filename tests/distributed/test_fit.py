@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import dask
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
@@ -46,7 +48,29 @@ ESTIMATORS = {
         GreedyMiserClassifier(**MISER, multi_strategy="multi_output_tree", charge="row", budget=3.0),
         "three",
     ),
+    "held out": (
+        GreedyMiserRegressor(**{**MISER, "n_estimators": 8}, validation_fraction=0.3, random_state=4),
+        "numbers",
+    ),
+    "held out, rows pay": (
+        GreedyMiserClassifier(
+            **{**MISER, "n_estimators": 12, "learning_rate": 0.9},
+            charge="row",
+            budget=3.0,
+            subsample=0.6,
+            validation_fraction=0.25,
+            n_iter_no_change=2,
+            class_weight={1: 3.0},
+            random_state=5,
+        ),
+        "three",
+    ),
+    "error prices": (GreedyMiserClassifier(**MISER, error_costs=5.0), "two"),
     "tree": (BudgetTreeClassifier(max_depth=4), "three"),
+    "tree, error prices": (
+        BudgetTreeClassifier(max_depth=3, impurity="gini", error_costs=[[0, 9, 1], [1, 0, 1], [4, 2, 0]]),
+        "three",
+    ),
     "tree by penalty": (
         BudgetTreeClassifier(
             max_leaf_nodes=9, cost_rule="penalty", tradeoff=0.001, budget=3.0, impurity="gini"
@@ -170,11 +194,27 @@ def test_unsupported_method() -> None:
         AdaBoostClassifier().fit(cut_array(X, []), cut_array(y, []))
 
 
-@pytest.mark.parametrize("parameter", [{"validation_fraction": 0.2}])
-def test_unsupported_parameter(parameter: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        GreedyMiserRanker(validation_fraction=0.2),
+        GreedyMiserClassifier(validation_fraction=0.2, class_weight="balanced"),
+    ],
+)
+def test_unsupported_parameter(estimator: Any) -> None:
     X, y, _ = numbers(10)
-    with pytest.raises(TableError, match="validation_fraction of GreedyMiserRegressor needs all rows"):
-        GreedyMiserRegressor(**parameter).fit(cut_array(X, []), cut_array(y, []))
+    with pytest.raises(TableError, match=r"validation_fraction of GreedyMiser\w+ needs all rows"):
+        estimator.fit_collection(cut_array(X, []), cut_array(y > 0, []))
+
+
+def test_partitions_of_held_out_rows(on_cluster: Client) -> None:
+    """Some partitions have no row that is held out, and some no other."""
+    X, y, _ = numbers(12, seed=6)
+    estimator = GreedyMiserRegressor(n_estimators=3, max_depth=2, validation_fraction=0.4, random_state=0)
+    cuts = list(range(1, 12))
+    together = clone(estimator).fit(cut_array(X, cuts), cut_array(y, cuts))
+    assert_same_bits(clone(estimator).fit(X, y), together)
+    assert len(together.validation_losses_)
 
 
 def test_errors_name_partition_and_worker(on_cluster: Client) -> None:
@@ -205,3 +245,15 @@ def test_nothing_is_computed_silently() -> None:
     model = GreedyMiserRegressor(n_estimators=1).fit(X, y)
     with pytest.raises(TypeError, match="got a Dask collection"):
         model.fitted_.schema.encode(cut_array(X, []))
+
+
+def test_parquet_files(on_cluster: Client, tmp_path: Path) -> None:
+    """Dask reads the target alone with fewer, larger partitions than the table."""
+    X, y = frame(300)
+    for number, begin in enumerate((0, 100, 200)):
+        X.assign(size=X["size"].astype(str), y=y).iloc[begin : begin + 100].to_parquet(
+            tmp_path / f"{number}.parquet"
+        )
+    table = dd.read_parquet(tmp_path / "*.parquet")
+    together = GreedyMiserRegressor(**MISER).fit(table.drop(columns="y"), table["y"])
+    assert_same_bits(GreedyMiserRegressor(**MISER).fit(X.assign(size=X["size"].astype(str)), y), together)

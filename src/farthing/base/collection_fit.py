@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.base import clone
+from sklearn.utils import check_random_state
 
 from farthing.base.fitted import FittedModel
 from farthing.base.inputs import warn_one_class
 from farthing.base.training_set import TrainingSet
 from farthing.costs import CostSheet
 from farthing.errors import warn
+from farthing.table import Encoded, PreparedTable
 from farthing.table.bins import MAX_BINS
 
 if TYPE_CHECKING:
@@ -48,9 +51,13 @@ class FitPart:
     def __call__(self, part: PartRows) -> Learned:
         """Learn from the rows of a rank, among its peers."""
         rows = TrainingSet(part.table, part.target, part.weights, self.costs, part.whole.classes, part.qid)
+        options: dict[str, TrainingSet] = {}
+        if (held := part.held_out) is not None:
+            table = PreparedTable(rows.schema, Encoded.valid(held.values, rows.schema.columns))
+            options["validation"] = replace(rows, table=table, target=held.target, weights=held.weights)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            model = self.estimator.fit_rows(rows).fitted_
+            model = self.estimator.fit_rows(rows, **options).fitted_
         return Learned(model, [(str(warning.message), warning.category) for warning in caught])
 
 
@@ -78,6 +85,10 @@ def learn_collection(
     estimator.check_collection()
     # Only a warm start needs what was fitted before.
     sent = estimator if getattr(estimator, "warm_start", False) else clone(estimator)
+    if "random_state" in sent.get_params() and sent.random_state is None:
+        # One seed for all ranks, drawn here.
+        seed = int(check_random_state(None).randint(np.iinfo(np.int32).max))
+        sent = clone(sent).set_params(random_state=seed) if sent is not estimator else sent
 
     def prepare(whole: Whole) -> FitPart:
         warn_one_class(whole.classes)
@@ -92,6 +103,7 @@ def learn_collection(
         prepare=prepare,
         max_bins=getattr(estimator, "max_bins", MAX_BINS),
         estimator=type(estimator).__name__,
+        hold_out=sent.holding_out(),
     )
     for message, category in outcome.learned.warnings:
         warn(message, category)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import cache, cached_property
@@ -162,6 +162,17 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             f"{type(self).__name__} does not learn from Dask collections; call compute() on X and y to fit "
             "in one process"
         )
+
+    def holding_out(self) -> Callable[[int], NDArray[np.int64]] | None:
+        """Return how a fit on collections holds rows out for validation; None if it holds out none.
+
+        Returns
+        -------
+        callable or None
+            From the number of rows to the ascending numbers of those held out. ``_learn`` gets them as
+            ``validation``.
+        """
+        return None
 
     def refuse_on_collections(self, *parameters: str) -> None:
         """Raise TableError if one of some parameters is set, which Dask collections do not go with."""

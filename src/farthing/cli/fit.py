@@ -10,6 +10,14 @@ from typing import Annotated, Any, Final
 import typer
 
 from farthing.cli.app import app
+from farthing.cli.cluster import (
+    ClusterAddress,
+    ClusterOptions,
+    Settings,
+    WorkerMemory,
+    Workers,
+    fit_on_cluster,
+)
 from farthing.cli.destinations import check_destination, check_report
 from farthing.cli.options import (
     Costs,
@@ -78,16 +86,57 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
     memory: MemoryFolder = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
+    cluster: ClusterAddress = None,
+    workers: Workers = None,
+    worker_memory: WorkerMemory = None,
+    settings: Settings = None,
     as_json: AsJson = False,
 ) -> Any:
-    """Find the best model within a budget, and write it to a file."""
+    """Find the best model within a budget, and write it to a file.
+
+    With --cluster or --workers, the table is one or more Parquet files that workers read, and one method
+    learns from all of them.
+    """
     start = time.time()
+    away = ClusterOptions(cluster, workers, worker_memory)
     with clear_errors():
+        if settings and not away.is_given:
+            raise ValueError("--set is for a fit on a cluster; without one, methods are tried with a grid")
         # Before the work, which may take hours, rather than after it.
         check_destination(output, "--output")
         check_report(report)
         if budget is None and budget_kind == "hard":
             raise ValueError("--kind hard has no effect without a budget; add --budget, such as --budget 20%")
+        if away.is_given:
+            away.refuse(
+                report=report,
+                labels=labels,
+                sep=separator,
+                scoring=scoring,
+                positive=positive,
+                calibrate=calibrate,
+                time_limit=time_limit,
+                memory=memory,
+            )
+            with away.client():
+                model = fit_on_cluster(
+                    table,
+                    target,
+                    costs,
+                    budget=budget,
+                    budget_kind=budget_kind,
+                    task=task,
+                    drop=drop,
+                    weight=weight,
+                    query=query,
+                    methods=methods,
+                    settings=settings,
+                    seed=seed,
+                    shown=not as_json,
+                )
+            model.save(output)
+            _tell_of_cluster(model, output, as_json=as_json)
+            return model
         problem = read_problem(
             table, target, costs, task=task, drop=drop, weight=weight, query=query, separator=separator
         )
@@ -133,6 +182,25 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
     }
     emit(payload, _text(model, output, report), as_json=as_json)
     return model
+
+
+def _tell_of_cluster(model: Any, output: Path, *, as_json: bool) -> None:
+    report = model.cluster_report_
+    payload = {
+        "model": str(output),
+        "method": type(model).__name__,
+        "n_trees": model.forest_.n_trees,
+        "workers": report.n_workers,
+        "bytes_per_worker": report.n_bytes,
+        "seconds": report.seconds,
+        "losses": report.n_losses,
+    }
+    text = (
+        f"{payload['method']}: {payload['n_trees']} trees on {report.n_workers} workers in "
+        f"{report.seconds:.1f} s after binning; the first moved {report.n_bytes / 1e6:.1f} MB.\n"
+        f"The model is in {output}."
+    )
+    emit(payload, text, as_json=as_json)
 
 
 def _estimator(

@@ -9,6 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from farthing.cli.app import app
+from farthing.cli.cluster import (
+    ClusterAddress,
+    ClusterOptions,
+    WorkerMemory,
+    Workers,
+    predict_on_cluster,
+)
 from farthing.cli.destinations import TABLES, check_destination, table_text, write_table
 from farthing.cli.options import Separator, Table, Trusted, budget_amount, split_names
 from farthing.cli.output import AsJson, clear_errors, emit
@@ -55,35 +62,35 @@ def predict(  # noqa: PLR0917 - typer takes the options from here
     ] = None,
     separator: Separator = None,
     trusted: Trusted = None,
+    cluster: ClusterAddress = None,
+    workers: Workers = None,
+    worker_memory: WorkerMemory = None,
     as_json: AsJson = False,
 ) -> None:
     """Predict every row, with its spend and the features it acquired."""
     file = None if output is None or str(output) == "-" else output
+    away = ClusterOptions(cluster, workers, worker_memory)
     with clear_errors():
-        check_destination(file, "--output", TABLES)
-        import pandas as pd  # noqa: PLC0415 - slow to import, and only the command line needs it
-
+        if not away.is_given:
+            check_destination(file, "--output", TABLES)
         from farthing.base import load_model  # noqa: PLC0415 - slow to import
 
         fitted = load_model(model, split_names(trusted))
         cap = budget_amount(budget, fitted.costs_)
+        if away.is_given:
+            away.refuse(refuse=refuse, refused=refused, sep=separator)
+            told, text = _predict_on_cluster(away, fitted, table, output, cap, ordered=ordered)
+            emit(told, text, as_json=as_json)
+            return
         frame = for_model(read_table(table, separator, missing=refused), fitted)
         frame, flags = _refusals(fitted, frame, table, separator, refuse or (), refused)
-        decided = fitted.decide(frame, budget=cap, **({} if flags is None else {"refused": flags}))
-        columns: dict[str, Any] = {"prediction": decided.prediction}
-        if decided.probabilities is not None:
-            for place, label in enumerate(fitted.classes_.tolist()):
-                columns[f"probability of {label}"] = decided.probabilities[:, place]
-        columns["spend"] = decided.spent
-        columns["acquired"] = purchases(fitted, frame, decided, cap, ordered=ordered, quiet=as_json)
-        result = pd.DataFrame(columns)
+        result = prediction_frame(fitted, frame, cap, ordered=ordered, quiet=as_json, refused=flags)
         if file is not None:
             write_table(result, file)
     unit = fitted.costs_.unit
-    mean, most = (float(decided.spent.mean()), float(decided.spent.max())) if len(result) else (None, None)
-    summary = f"{len(result)} rows"
-    if mean is not None:
-        summary += f", mean spend {mean:.4g}{f' {unit}' if unit else ''}, at most {most:.4g}"
+    spent = result["spend"]
+    mean, most = (float(spent.mean()), float(spent.max())) if len(result) else (None, None)
+    summary = _summary(len(result), mean, most, unit)
     payload = {
         "rows": len(result),
         "mean_spend": mean,
@@ -94,6 +101,57 @@ def predict(  # noqa: PLR0917 - typer takes the options from here
     }
     # Without a file, the table itself goes to standard output, without the summary, so it can be piped.
     emit(payload, summary if file is not None else table_text(result).rstrip(), as_json=as_json)
+
+
+def prediction_frame(
+    model: Any, frame: Any, budget: float | None, *, ordered: bool, quiet: bool, refused: Any = None
+) -> Any:
+    """Return the predictions of a table as a frame: label or number, probabilities, spend, purchases.
+
+    Parameters
+    ----------
+    model, frame, budget, ordered, quiet
+        As in `purchases`.
+    refused : DataFrame of bool, shape (n_rows, n_features), optional
+        Cells that are not available.
+    """
+    import pandas as pd  # noqa: PLC0415 - slow to import, and only the command line needs it
+
+    decided = model.decide(frame, budget=budget, **({} if refused is None else {"refused": refused}))
+    columns: dict[str, Any] = {"prediction": decided.prediction}
+    if decided.probabilities is not None:
+        for place, label in enumerate(model.classes_.tolist()):
+            columns[f"probability of {label}"] = decided.probabilities[:, place]
+    columns["spend"] = decided.spent
+    columns["acquired"] = purchases(model, frame, decided, budget, ordered=ordered, quiet=quiet)
+    return pd.DataFrame(columns)
+
+
+def _summary(n_rows: int, mean: float | None, most: float | None, unit: str | None) -> str:
+    text = f"{n_rows} rows"
+    if mean is not None:
+        text += f", mean spend {mean:.4g}{f' {unit}' if unit else ''}, at most {most:.4g}"
+    return text
+
+
+def _predict_on_cluster(
+    cluster: ClusterOptions,
+    fitted: Any,
+    table: Path,
+    output: Path | None,
+    cap: float | None,
+    *,
+    ordered: bool,
+) -> tuple[dict[str, Any], str]:
+    """Predict Parquet files into a folder; return what to print, as JSON and as text."""
+    if output is None or str(output) == "-":
+        raise ValueError("a cluster writes Parquet files into a folder: add --output FOLDER")
+    with cluster.client():
+        n_rows, spent, most = predict_on_cluster(fitted, table, output, budget=cap, ordered=ordered)
+    mean = spent / n_rows if n_rows else None
+    unit = fitted.costs_.unit
+    payload = {"rows": n_rows, "mean_spend": mean, "max_spend": most, "unit": unit, "output": str(output)}
+    return payload, _summary(n_rows, mean, most, unit)
 
 
 def _refusals(  # noqa: PLR0917 - two of them are the user's options

@@ -94,7 +94,7 @@ def read_problem(
     """
     frame = read_table(table, separator)
     check_columns([target], frame)
-    dropped = _dropped(drop or (), frame)
+    dropped = dropped_columns(drop or (), frame)
     roles = [name for name in (weight, query) if name is not None]
     check_columns([*dropped, *roles], frame)
     if target in (*dropped, *roles):
@@ -111,10 +111,15 @@ def read_problem(
     sheet = read_costs(costs, list(X.columns), unused=unused)
     if task is None:
         task, reason = guess_task(y)
-        # Text can only be labels, and fractions only numbers.
-        doubt = "; change it with --task" if "whole" in reason else ""
-        note(f"--task {task}, since {target!r} {reason}{doubt}")
+        note_task(task, target, reason)
     return Problem(X, target_for(task, y, target), weights, sheet, task, qid, tuple(sorted(unused)))
+
+
+def note_task(task: Task, target: str, reason: str) -> None:
+    """Say on standard error which task was guessed."""
+    # Text can only be labels, and fractions only numbers.
+    doubt = "; change it with --task" if "whole" in reason else ""
+    note(f"--task {task}, since {target!r} {reason}{doubt}")
 
 
 def read_costs(path: Path | None, names: Sequence[str], *, unused: Collection[str] = ()) -> CostSheet:
@@ -171,7 +176,7 @@ def _check_query(task: Task | None, query: str | None) -> None:
         raise TableError("--query is for rankings; add --task rank, or leave the column out: --drop")
 
 
-def _dropped(given: Sequence[str], frame: Any) -> list[str]:
+def dropped_columns(given: Sequence[str], frame: Any) -> list[str]:
     """Return the columns to leave out; a name that has a comma in it is tried as a whole first."""
     found: list[str] = []
     for entry in given:

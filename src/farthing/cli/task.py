@@ -41,12 +41,25 @@ def guess_task(y: Any) -> tuple[Task, str]:
         return Task.CLASSIFY, "is boolean"
     if y.dtype.kind not in "iuf":
         return Task.CLASSIFY, "is text"
-    values = np.unique(y)
+    return guess_task_of_numbers(np.unique(y), len(y))
+
+
+def guess_task_of_numbers(values: Any, n_rows: int) -> tuple[Task, str]:
+    """Return the task of a target of numbers, from its different values and the number of its rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> guess_task_of_numbers(np.array([0, 1]), 40)
+    (<Task.CLASSIFY: 'classify'>, 'has 2 different whole numbers in 40 rows')
+    """
+    import numpy as np  # noqa: PLC0415 - slow to import
+
     if not (values == np.rint(values)).all():
         return Task.REGRESS, "has fractions"
     n_values = len(values)
-    few = n_values <= 2 or (n_values <= _MOST_LABELS and n_values * _ROWS_PER_LABEL < len(y))
-    reason = f"has {n_values} different whole numbers in {len(y)} rows"
+    few = n_values <= 2 or (n_values <= _MOST_LABELS and n_values * _ROWS_PER_LABEL < n_rows)
+    reason = f"has {n_values} different whole numbers in {n_rows} rows"
     return (Task.CLASSIFY if few else Task.REGRESS), reason
 
 

@@ -80,7 +80,7 @@ def _row_blocks(X: Any) -> list[Any]:
         X = X.rechunk({1: -1})
     elif X.ndim != 2:
         raise TableError("X is a Dask series, expected a dataframe; call to_frame() first")
-    return list(np.ravel(np.array(X.to_delayed(), dtype=object)))
+    return _delayed(X)
 
 
 def _blocks_beside(name: str, given: Any, X: Any) -> list[Any]:
@@ -103,4 +103,13 @@ def _blocks_beside(name: str, given: Any, X: Any) -> list[Any]:
         given = given.rechunk({0: chunks})
     if hasattr(given, "chunks") and given.ndim == 2:
         given = given.rechunk({1: -1})
-    return list(np.ravel(np.array(given.to_delayed(), dtype=object)))
+    return _delayed(given)
+
+
+def _delayed(collection: Any) -> list[Any]:
+    """Return the partitions, as many as the collection says that it has."""
+    if hasattr(collection, "simplify"):
+        # Read only the columns that are wanted, but do not let Dask read several files as one partition
+        # where these are few: the target would have other partitions than the table.
+        return list(collection.simplify().to_delayed(optimize_graph=False))
+    return list(np.ravel(np.array(collection.to_delayed(), dtype=object)))

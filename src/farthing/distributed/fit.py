@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
+import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import dask
@@ -15,7 +17,9 @@ from farthing.distributed.collection import Partition, meta_facts, partitions
 from farthing.distributed.passes import (
     BinnedPart,
     EncodeTarget,
+    HeldOut,
     PartSummary,
+    Place,
     Reading,
     Whole,
     bin_partition,
@@ -24,6 +28,7 @@ from farthing.distributed.passes import (
     summarize,
 )
 from farthing.distributed.ranks import Outcome, RankTask, run_ranks
+from farthing.distributed.waiting import alive_workers, finished, gathered
 from farthing.errors import ClusterError, TableError
 from farthing.table import BinRules, PartFacts, PartTable, merged_schema, sample_of
 
@@ -44,6 +49,8 @@ class PartRows:
         Weights above zero.
     qid : ndarray of int64, shape (n_rows,), or None
         Queries, numbered within the rank.
+    held_out : HeldRows or None
+        Its rows for validation, if the fit has any on some rank.
     """
 
     whole: Whole
@@ -51,6 +58,26 @@ class PartRows:
     target: NDArray[Any]
     weights: NDArray[np.float64]
     qid: NDArray[np.int64] | None
+    held_out: HeldRows | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HeldRows:
+    """The rows of one rank that are held out for validation.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n_rows, n_features)
+        Values that fall into the bins of the rows, so that trees on these bins send them the same way.
+    target : ndarray, shape (n_rows,)
+        Codes of classes, or floats.
+    weights : ndarray of float64, shape (n_rows,)
+        Weights above zero.
+    """
+
+    values: NDArray[np.float64]
+    target: NDArray[Any]
+    weights: NDArray[np.float64]
 
 
 # From the rows of a rank to what it learns.
@@ -67,6 +94,7 @@ def fit_collection(
     prepare: Callable[[Whole], Learn],
     max_bins: int,
     estimator: str,
+    hold_out: Callable[[int], NDArray[np.int64]] | None = None,
 ) -> Outcome:
     """Learn from Dask collections, on the workers of the active client.
 
@@ -82,6 +110,8 @@ def fit_collection(
         Maximum number of bins per column.
     estimator : str
         Name of the estimator, for messages.
+    hold_out : callable, optional
+        From the number of rows to those that are held out for validation, ascending.
 
     Returns
     -------
@@ -89,11 +119,17 @@ def fit_collection(
         What rank 0 learned; all ranks learn the same.
     """
     fit = _Fit(active_client(), partitions(X, y, sample_weight, qid), Reading(encode, estimator))
+    start = time.perf_counter()
     whole, counts = fit.look(meta_facts(X, estimator))
     learn = prepare(whole)
-    rules = fit.learn_rules(whole, counts, max_bins)
-    parts = fit.bin(whole, counts, rules)
-    return run_ranks(fit.client, parts, RankTask(_JoinAndLearn(whole, max_bins, learn), whole.n_rows), rules)
+    places = _places(counts, np.empty(0, dtype=np.int64) if hold_out is None else hold_out(whole.n_rows))
+    whole = replace(whole, n_rows=whole.n_rows - sum(len(place.held) for place in places))
+    rules = fit.learn_rules(whole, counts, places, max_bins)
+    parts = finished(fit.client, fit.bin(whole, counts, places, rules))
+    pass_seconds = time.perf_counter() - start
+    job = _JoinAndLearn(whole, max_bins, learn, has_held_out=hold_out is not None)
+    outcome = run_ranks(fit.client, parts, RankTask(job, whole.n_rows), rules)
+    return replace(outcome, report=replace(outcome.report, pass_seconds=pass_seconds))
 
 
 def active_client() -> Client:
@@ -118,11 +154,17 @@ class _Fit:
     def look(self, known: PartFacts | None) -> tuple[Whole, list[int]]:
         """Look at all partitions; return what they have in common, and how many rows each has."""
         look = dask.delayed(summarize, pure=False)
+        name = _task_names("look")
         tasks = [
-            look(self.reading, part.number, (None if known else part.X, part.y, part.weights, part.qid))
+            look(
+                self.reading,
+                part.number,
+                (None if known else part.X, part.y, part.weights, part.qid),
+                dask_key_name=name(part),
+            )
             for part in self.parts
         ]
-        summaries: list[PartSummary] = self.client.gather(self.client.compute(tasks))
+        summaries: list[PartSummary] = gathered(self.client, self.client.compute(tasks))
         facts = [known] if known else [summary.facts for summary in summaries if summary.facts]
         counts = [summary.n_rows for summary in summaries]
         if not sum(counts):
@@ -132,28 +174,30 @@ class _Fit:
         classes = np.unique(np.concatenate(found)) if found else None
         return Whole(merged_schema(facts), classes, sum(counts)), counts
 
-    def learn_rules(self, whole: Whole, counts: Sequence[int], max_bins: int) -> Future:
-        """Learn the bins from a sample of all rows, on one of the workers."""
+    def learn_rules(
+        self, whole: Whole, counts: Sequence[int], places: Sequence[Place], max_bins: int
+    ) -> Future:
+        """Learn the bins from a sample of all training rows, on one of the workers."""
         picked = sample_of(whole.n_rows)
-        ends = np.cumsum(counts)
-        places = np.searchsorted(picked, [0, *ends])
         draw, learn = dask.delayed(sample, pure=False), dask.delayed(learn_rules, pure=False)
-        samples = [
-            draw(self.reading, part.number, _rows(part), whole.schema, picked[begin:end] - (stop - n))
-            for part, begin, end, stop, n in zip(
-                self.parts, places[:-1], places[1:], ends, counts, strict=True
-            )
-            if end > begin
-        ]
+        samples = []
+        for part, n_rows, place in zip(self.parts, counts, places, strict=True):
+            begin, end = np.searchsorted(picked, [place.first, place.first + n_rows - len(place.held)])
+            if end > begin:
+                rows = picked[begin:end] - place.first
+                samples.append(draw(self.reading, place, _rows(part), whole.schema, rows))
         return self.client.compute(learn(samples, whole.schema, max_bins))
 
-    def bin(self, whole: Whole, counts: Sequence[int], rules: Future) -> list[Future]:
+    def bin(
+        self, whole: Whole, counts: Sequence[int], places: Sequence[Place], rules: Future
+    ) -> list[Future]:
         """Bin all partitions that have rows; their bins stay where they are made."""
-        firsts = np.cumsum([0, *counts])[:-1].tolist()
+        name = _task_names("bin")
 
         def binned(part: Partition) -> Any:
             cut = dask.delayed(bin_partition, pure=False)
-            return cut(self.reading, (part.number, firsts[part.number]), _rows(part), whole, rules)
+            place = places[part.number]
+            return cut(self.reading, place, _rows(part), whole, rules, dask_key_name=name(part))
 
         kept = [part for part in self.parts if counts[part.number]]
         if futures_of(kept[0].X):  # already in the memory of workers, where they stay
@@ -166,6 +210,24 @@ class _Fit:
                 tasks = [binned(part) for part in given]
             futures += self.client.compute(tasks, workers=[address], allow_other_workers=True)
         return futures
+
+
+def _places(counts: Sequence[int], held: NDArray[np.int64]) -> list[Place]:
+    """Return where each partition is, from its rows and from all rows that are held out."""
+    ends = np.cumsum(counts)
+    cuts = np.searchsorted(held, [0, *ends])
+    return [
+        Place(
+            number, int(end - n_rows - cuts[number]), held[cuts[number] : cuts[number + 1]] - (end - n_rows)
+        )
+        for number, (end, n_rows) in enumerate(zip(ends, counts, strict=True))
+    ]
+
+
+def _task_names(what: str) -> Callable[[Partition], str]:
+    """Return names of tasks that end with the number of their partition, by which errors name it."""
+    fit = uuid.uuid4().hex
+    return lambda part: f"farthing-{what}-{fit}-{part.number}"
 
 
 def _rows(part: Partition) -> tuple[Any, Any, Any, Any]:
@@ -187,7 +249,11 @@ def _check_queries(summaries: Sequence[PartSummary]) -> None:
 def _spread(client: Client, parts: Sequence[Partition], counts: Sequence[int]) -> dict[str, list[Partition]]:
     """Give each worker, of those that `dask.annotate` names or of all, nearly as many rows."""
     wanted = dask.get_annotations().get("workers")
-    addresses = sorted(wanted or client.scheduler_info(n_workers=-1)["workers"])
+    addresses = sorted(wanted or alive_workers(client))
+    if not addresses:
+        raise ClusterError(
+            "the cluster has no workers; start some, or wait for them: client.wait_for_workers(1)"
+        )
     rows = dict.fromkeys(addresses, 0)
     given: dict[str, list[Partition]] = {address: [] for address in addresses}
     for part in sorted(parts, key=lambda part: -counts[part.number]):
@@ -204,15 +270,27 @@ class _JoinAndLearn:
     whole: Whole
     max_bins: int
     learn: Learn
+    has_held_out: bool
 
     def __call__(self, ordered: Sequence[BinnedPart], rules: BinRules) -> Any:
         table = PartTable(self.whole.schema, [part.codes for part in ordered], rules, self.max_bins)
-        target = np.concatenate([part.target for part in ordered])
-        weights = np.concatenate(
-            [np.ones(len(part.target)) if part.weights is None else part.weights for part in ordered]
-        )
+        target, weights = _joined(ordered)
         qid = None
         if ordered[0].qid is not None:
             queries = np.concatenate([part.qid for part in ordered if part.qid is not None])
             qid = np.unique(queries, return_inverse=True)[1].astype(np.int64)
-        return self.learn(PartRows(self.whole, table, target, weights, qid))
+        held_out = self._held_out(ordered, rules) if self.has_held_out else None
+        return self.learn(PartRows(self.whole, table, target, weights, qid, held_out))
+
+    def _held_out(self, ordered: Sequence[BinnedPart], rules: BinRules) -> HeldRows:
+        found = [part.held_out for part in ordered if part.held_out is not None]
+        codes = [part.codes for part in found] or [np.empty((0, len(self.whole.schema)), dtype=np.uint8)]
+        if not found:  # of the dtype that the target of other ranks has
+            return HeldRows(rules.values(codes[0]), ordered[0].target[:0], np.empty(0))
+        return HeldRows(rules.values(np.concatenate(codes)), *_joined(found))
+
+
+def _joined(parts: Sequence[BinnedPart] | Sequence[HeldOut]) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Return target and weights, one part below the other."""
+    weights = [np.ones(len(part.target)) if part.weights is None else part.weights for part in parts]
+    return np.concatenate([part.target for part in parts]), np.concatenate(weights)

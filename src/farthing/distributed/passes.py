@@ -11,6 +11,7 @@ import numpy as np
 from distributed import get_worker
 from numpy.typing import NDArray
 
+from farthing.distributed.exchange import open_to_peers
 from farthing.errors import TableError
 from farthing.table import BinRules, PartFacts, Schema
 
@@ -29,7 +30,7 @@ class Whole:
     classes : ndarray or None
         The labels, sorted; None for a regression.
     n_rows : int
-        Rows of positive weight.
+        Training rows: of positive weight, and not held out.
     """
 
     schema: Schema
@@ -60,6 +61,44 @@ class PartSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldOut:
+    """The rows of a partition that are held out for validation.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8, shape (n_rows, n_features)
+        Bins, those of the training rows.
+    target : ndarray, shape (n_rows,)
+        Codes of classes, or floats.
+    weights : ndarray of float64, shape (n_rows,), or None
+        None for 1 each.
+    """
+
+    codes: NDArray[np.uint8]
+    target: NDArray[Any]
+    weights: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a partition is among the others.
+
+    Parameters
+    ----------
+    number : int
+        Its number in the collection.
+    first : int
+        Number of its first training row among all.
+    held : ndarray of int64, shape (n_held,)
+        Which of its rows of positive weight are held out for validation.
+    """
+
+    number: int
+    first: int
+    held: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
 class BinnedPart:
     """A partition as a fit keeps it: a byte per entry, and what belongs to the rows.
 
@@ -76,7 +115,9 @@ class BinnedPart:
     qid : ndarray, shape (n_rows,), or None
         Queries.
     row_numbers : ndarray of int64, shape (n_rows,)
-        Place of each row among all rows of positive weight.
+        Place of each row among all training rows.
+    held_out : HeldOut or None
+        Its rows for validation.
     """
 
     number: int
@@ -85,6 +126,7 @@ class BinnedPart:
     weights: NDArray[np.float64] | None
     qid: NDArray[Any] | None
     row_numbers: NDArray[np.int64]
+    held_out: HeldOut | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +179,14 @@ def summarize(reading: Reading, number: int, rows: RawRows) -> PartSummary:
 
 
 def sample(
-    reading: Reading, number: int, rows: RawRows, schema: Schema, picked: NDArray[np.int64]
+    reading: Reading, place: Place, rows: RawRows, schema: Schema, picked: NDArray[np.int64]
 ) -> NDArray[np.floating]:
-    """Return some of the rows of positive weight, encoded; the bins are learned from them."""
+    """Return some of the training rows, encoded; the bins are learned from them."""
     X, _, weights, _ = rows
-    with naming(number):
+    with naming(place.number):
         values = reading.values(X, schema)
-        return np.ascontiguousarray(values[np.flatnonzero(_kept(weights, len(values)))[picked]])
+        training = np.delete(np.flatnonzero(_kept(weights, len(values))), place.held)
+        return np.ascontiguousarray(values[training[picked]])
 
 
 def learn_rules(samples: list[NDArray[np.floating]], schema: Schema, max_bins: int) -> BinRules:
@@ -151,30 +194,33 @@ def learn_rules(samples: list[NDArray[np.floating]], schema: Schema, max_bins: i
     return BinRules.learn(np.concatenate(samples), schema, max_bins)
 
 
-def bin_partition(
-    reading: Reading, place: tuple[int, int], rows: RawRows, whole: Whole, rules: BinRules
-) -> BinnedPart:
-    """Bin a partition; ``place`` is its number, and that of its first row of positive weight."""
-    number, first = place
+def bin_partition(reading: Reading, place: Place, rows: RawRows, whole: Whole, rules: BinRules) -> BinnedPart:
+    """Bin a partition; the floats that it was read as are not kept."""
+    open_to_peers(get_worker())  # before the first rank calls
     X, y, weights, qid = rows
-    with naming(number):
+    with naming(place.number):
         target, own = reading.target(y)
         values = reading.values(X, whole.schema)
         if len(values) != len(target):
             raise TableError(f"X has {len(values)} rows, but y has {len(target)}")
         kept = _kept(weights, len(target))
+        held = np.flatnonzero(kept)[place.held]
+        kept[held] = False
         everything = bool(kept.all())
         if whole.classes is not None and own is not None:
             target = np.searchsorted(whole.classes, own)[target]
         given = None if weights is None else np.asarray(weights, dtype=np.float64)
         queries = None if qid is None else _queries(qid, len(target))
         return BinnedPart(
-            number,
+            place.number,
             rules.codes(values if everything else values[kept]),
             target if everything else target[kept],
             given if given is None or everything else given[kept],
             queries if queries is None or everything else queries[kept],
-            np.arange(first, first + int(kept.sum()), dtype=np.int64),
+            np.arange(place.first, place.first + int(kept.sum()), dtype=np.int64),
+            HeldOut(rules.codes(values[held]), target[held], None if given is None else given[held])
+            if len(held)
+            else None,
         )
 
 

@@ -5,24 +5,29 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 import numpy as np
-from distributed import Client, Future, get_worker, wait
+from distributed import Client, Future, get_worker, secede, wait
 from numpy.typing import NDArray
 
 from farthing.collective import among
-from farthing.distributed.exchange import PeerLost, Post, WorkerPeers
+from farthing.distributed.exchange import PeerLost, Post, Seat, WorkerPeers, leave, open_to_peers
+from farthing.distributed.progress import FitProgress, StallWatch, progress_of, show, telling
+from farthing.distributed.waiting import alive_workers, held_parts, partition_of, stall_seconds
 from farthing.errors import ClusterError
 
 # How often a fit begins again after a loss, and how often the client looks for one, in seconds.
 _MOST_LOSSES: Final = 10
 _LOOK_EVERY: Final = 0.2
-# How long a post may take to answer the client, in seconds.
-_LONGEST_CALL: Final = 60.0
-# A lost one never answers, and the client may not know yet that it is lost.
-_LONGEST_WAKE: Final = 3.0
+# How often the client looks how far the ranks are.
+_LOOK_CLOSELY_EVERY: Final = 2.0
+# How long the client waits at first for the outcome of a finished rank, which never comes from a lost worker.
+_FIRST_GATHER: Final = 2.0
+# How many ranks hand over what was learned.
+_N_ANSWERS: Final = 2
 
 
 class Part(Protocol):
@@ -50,6 +55,8 @@ class ClusterReport:
         Of the last attempt, after the partitions were binned.
     n_losses : int
         How often the fit continued after the loss of a worker.
+    pass_seconds : float
+        Until the partitions were binned.
     """
 
     n_workers: int
@@ -58,6 +65,7 @@ class ClusterReport:
     exchange_seconds: float
     seconds: float
     n_losses: int = 0
+    pass_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +132,10 @@ def run_ranks(client: Client, parts: Sequence[Future], task: RankTask, shared: A
     kept: list[Any] = []
     why = ""
     for n_losses in range(_MOST_LOSSES + 1):
-        outcomes = _attempt(client, parts, task, shared, kept)
-        if outcomes and all(outcome.lost is None for outcome in outcomes):
-            return replace(outcomes[0], report=replace(outcomes[0].report, n_losses=n_losses))
+        outcomes = _Attempt(client, held_parts(client, parts)).run(task, shared, kept)
+        learned = next((outcome for outcome in outcomes if outcome.learned is not None), None)
+        if learned is not None and all(outcome.lost is None for outcome in outcomes):
+            return replace(learned, report=replace(learned.report, n_losses=n_losses))
         # Ranks may differ by the last step that one of them still finished.
         kept = max((outcome.saved for outcome in outcomes), key=len, default=kept)
         why = next((outcome.lost for outcome in outcomes if outcome.lost), why) or why
@@ -135,141 +144,153 @@ def run_ranks(client: Client, parts: Sequence[Future], task: RankTask, shared: A
     )
 
 
-def _attempt(
-    client: Client, parts: Sequence[Future], task: RankTask, shared: Any, saved: list[Any]
-) -> list[Outcome]:
-    held = _held_parts(client, parts)
-    addresses = list(held)
-    fit = uuid.uuid4().hex
-    names = [f"{fit}-{rank}" for rank in range(len(addresses))]
-    places = {"allow_other_workers": False, "pure": False}
-    actors: list[Future] = []
-    for rank, (name, address) in enumerate(zip(names, addresses, strict=True)):
-        n_below = sum(below < len(names) for below in (2 * rank + 1, 2 * rank + 2))
-        above = actors[(rank - 1) // 2] if rank else None
-        actors.append(client.submit(Post, name, n_below, above, actor=True, workers=[address], **places))
-    ranks: list[Future] = []
-    try:
-        if not _ready(client, actors, addresses):
-            return []
-        ranks = [
-            client.submit(
-                _run_rank,
-                task,
-                (names[rank], len(names)),
-                held[address],
-                shared,
-                saved,
-                workers=[address],
-                key=f"farthing-rank-{fit}-{rank}",
-                **places,
-            )
-            for rank, address in enumerate(addresses)
-        ]
-        return _watch(client, ranks, actors, addresses)
-    finally:
-        client.cancel([*ranks, *actors], force=True)
+class _Attempt:
+    """One rank on each worker that holds parts, until all have learned or a worker is lost.
 
+    Parameters
+    ----------
+    client : Client
+        Of the cluster.
+    held : dict
+        The parts by the address of the worker that holds them.
+    """
 
-def _held_parts(client: Client, parts: Sequence[Future]) -> dict[str, list[Future]]:
-    """Return the parts by the address of a worker that holds them, once all are made."""
-    while True:
-        wait(list(parts))
-        for part in parts:
-            if part.status == "error":
-                part.result()
-        found = client.who_has(list(parts))
-        held: dict[str, list[Future]] = {}
-        for part in parts:
-            for address in found.get(part.key, ())[:1]:
-                held.setdefault(address, []).append(part)
-        if sum(map(len, held.values())) == len(parts):
-            return dict(sorted(held.items()))
-        time.sleep(_LOOK_EVERY)  # a worker was lost since
+    def __init__(self, client: Client, held: dict[str, list[Future]]) -> None:
+        self._client = client
+        self._held = held
+        self._addresses = list(held)
+        self._fit = uuid.uuid4().hex
+        self._ranks: dict[str, Future] = {}
+        self._outcomes: dict[str, Outcome] = {}
+        self._stalls = StallWatch(stall_seconds())
+        self._patience = _FIRST_GATHER
+        self._looked = self._start = time.monotonic()
 
-
-def _ready(client: Client, actors: list[Future], addresses: list[str]) -> bool:
-    while not all(actor.done() for actor in actors):
-        if _lost(client, addresses):
-            return False
-        time.sleep(0.01)
-    if not all(actor.status == "finished" for actor in actors):
-        return False
-    try:
-        for opening in [actor.result().open() for actor in actors]:
-            opening.result(timeout=_LONGEST_CALL)
-    except (OSError, RuntimeError, TimeoutError):  # lost since
-        return False
-    return True
-
-
-def _watch(client: Client, ranks: list[Future], actors: list[Future], addresses: list[str]) -> list[Outcome]:
-    """Wait for the ranks; if a worker is lost, wake the others and take what they have saved."""
-    gone: set[str] = set()
-    told = False
-    while True:
-        open_ranks = [rank for rank, address in zip(ranks, addresses, strict=True) if address not in gone]
-        failed = next((rank for rank in open_ranks if rank.status in ("error", "cancelled", "lost")), None)
-        # A rank that lost a peer ends, and those that wait for it have to be woken.
-        ended = any(rank.status == "finished" and rank.result().lost for rank in open_ranks)
-        if (gone or ended or failed is not None) and not told:
-            told = True
-            why = f"worker {', '.join(sorted(gone))} is lost" if gone else "another rank failed"
-            _wake([a for a, address in zip(actors, addresses, strict=True) if address not in gone], why)
-        if all(rank.done() for rank in open_ranks):
-            if failed is not None:
-                failed.result()
-            return [rank.result() for rank in open_ranks]
-        _pause(open_ranks)
-        if lost := _lost(client, addresses) - gone:
-            gone |= lost
-            told = False
-
-
-def _wake(actors: list[Future], why: str) -> None:
-    """Tell posts that a rank is lost, and wait until they know; those that are gone do not answer."""
-    for told in [actor.result().leave(why) for actor in actors if actor.status == "finished"]:
+    def run(self, task: RankTask, shared: Any, saved: list[Any]) -> list[Outcome]:
+        """Return what the ranks return; those of lost workers are missing."""
         try:
-            told.result(timeout=_LONGEST_WAKE)
-        except (OSError, RuntimeError, TimeoutError):
-            continue
+            for rank, address in enumerate(self._addresses):
+                above = self._addresses[(rank - 1) // 2] if rank else None
+                self._ranks[address] = self._client.submit(
+                    _run_rank,
+                    task,
+                    Seat(self._fit, rank, len(self._addresses), above),
+                    self._held[address],
+                    shared,
+                    saved,
+                    workers=[address],
+                    allow_other_workers=False,
+                    pure=False,
+                    key=f"farthing-rank-{self._fit}-{rank}",
+                )
+            return self._watch()
+        finally:
+            self._client.cancel(list(self._ranks.values()), force=True)
+
+    def _watch(self) -> list[Outcome]:
+        """Wait for the ranks; if a worker is lost, wake the others and take what they have saved."""
+        gone: set[str] = set()
+        is_told = False
+        while True:
+            running = [address for address in self._addresses if address not in gone | self._outcomes.keys()]
+            if not running:
+                return [self._outcomes[address] for address in self._addresses if address in self._outcomes]
+            failed = [address for address in running if self._collect(address)]
+            # A rank that lost a peer ends, and those that wait for it have to be woken.
+            ended = any(outcome.lost for outcome in self._outcomes.values())
+            if (gone or ended or failed) and not is_told:
+                is_told = True
+                why = f"{_named(gone)} is lost" if gone else "another rank failed"
+                alive = [address for address in running if address not in failed]
+                self._client.run(leave, self._fit, why, workers=alive, on_error="ignore")
+            if failed and len(failed) == len(running):
+                self._ranks[failed[0]].result()
+            _pause([self._ranks[address] for address in running])
+            if lost := set(self._addresses) - gone - alive_workers(self._client):
+                gone |= lost
+                is_told = False
+            self._look()
+
+    def _collect(self, address: str) -> bool:
+        """Take the outcome of a rank that has ended; return whether it failed instead."""
+        rank = self._ranks[address]
+        if rank.status == "finished":
+            try:
+                self._outcomes[address] = rank.result(timeout=self._patience)
+            except (TimeoutError, OSError, CancelledError):  # lost since, or large
+                self._patience *= 2
+                return False
+        return rank.status in ("error", "cancelled", "lost")
+
+    def _look(self) -> None:
+        """Show how far the fit is, and end it if it makes no progress."""
+        now = time.monotonic()
+        if now - self._looked < _LOOK_CLOSELY_EVERY:
+            return
+        self._looked = now
+        progress = progress_of(self._client, self._fit, self._addresses)
+        if not progress:
+            return
+        show(
+            FitProgress(
+                max(rank.n_rounds for rank in progress.values()),
+                sum(rank.n_bytes for rank in progress.values()),
+                now - self._start,
+                len(self._addresses),
+            )
+        )
+        if late := self._stalls.stalled(progress, now):
+            step = progress[late[0]].n_exchanges
+            where = "; ".join(f"worker {address} with {self._partitions(address)}" for address in late)
+            raise ClusterError(
+                f"the fit has made no progress for {self._stalls.longest:.0f} s, at exchange {max(step, 0)}: "
+                f"waited for {where}; look at the logs of that worker, or set the Dask option "
+                "farthing.stall-timeout if this is no stall"
+            )
+
+    def _partitions(self, address: str) -> str:
+        return "partitions " + ", ".join(map(partition_of, self._held[address]))
+
+
+def _named(addresses: set[str]) -> str:
+    return "worker " + ", ".join(sorted(addresses))
 
 
 def _pause(ranks: list[Future]) -> None:
     try:
-        wait(ranks, timeout=_LOOK_EVERY)
+        wait(ranks, timeout=_LOOK_EVERY, return_when="FIRST_COMPLETED")
     except TimeoutError:
         return
 
 
-def _lost(client: Client, addresses: list[str]) -> set[str]:
-    return set(addresses) - set(client.scheduler_info(n_workers=-1)["workers"])
-
-
-def _run_rank(
-    task: RankTask, place: tuple[str, int], parts: list[Part], shared: Any, saved: list[Any]
-) -> Outcome:
-    """Run the job on one worker, among its peers; ``place`` names its post, and says how many there are."""
-    name, size = place
+def _run_rank(task: RankTask, seat: Seat, parts: list[Part], shared: Any, saved: list[Any]) -> Outcome:
+    """Run the job on one worker, among its peers."""
     ordered = sorted(parts, key=lambda part: part.number)
     numbers = np.concatenate([part.row_numbers for part in ordered])
     worker = get_worker()
     key = worker.get_current_task()
+    # Ranks wait for each other: with the places of their workers taken, two fits at once would wait for ever.
+    secede()
 
     def is_wanted() -> bool:
         # A client that dies or cancels leaves the thread of a task running; it has to end by itself.
         running = worker.state.tasks.get(key)
-        return running is not None and running.state == "executing"
+        return running is not None and running.state in ("executing", "long-running")
 
-    peers = WorkerPeers(name, size, task.n_rows, numbers, is_wanted)
+    open_to_peers(worker)
+    post = Post(seat, worker, is_wanted)
+    peers = WorkerPeers(seat, post, task.n_rows, numbers)
     kept = list(saved)
     learned, why = None, None
     start = time.perf_counter()
     try:
-        with among(peers, kept):
+        with telling(worker, seat.fit, peers, kept), among(peers, kept):
             learned = task.job(ordered, shared)
     except PeerLost as lost:
         why = str(lost)
+    finally:
+        post.close(lost=why is not None)
     seconds = time.perf_counter() - start
-    report = ClusterReport(size, peers.n_bytes, peers.n_exchanges, peers.exchange_seconds, seconds)
-    return Outcome(learned, why, kept if why else [], report)
+    report = ClusterReport(seat.size, peers.n_bytes, peers.n_exchanges, peers.exchange_seconds, seconds)
+    # All ranks learn the same. A second one hands it over, too, in case that the first is lost before it has.
+    return Outcome(learned if seat.rank < _N_ANSWERS else None, why, kept if why else [], report)

@@ -45,6 +45,10 @@ class EarlyStopping:
         """Rounds without an improvement."""
         return len(self.losses) - self.best
 
+    def is_over(self, patience: int | None) -> bool:
+        """Return whether so many rounds were without an improvement; None never ends."""
+        return patience is not None and self.rounds_since_best >= patience
+
     def add(self, trees: Forest) -> None:
         """Add the trees of one more round."""
         self._advance(trees)

@@ -41,15 +41,26 @@ def hold_out(rows: TrainingSet, fraction: float, draw: Draw) -> tuple[TrainingSe
     # Whole queries: rows of one query share their ranking, so splitting it would leak.
     units = np.arange(len(rows)) if rows.qid is None else np.unique(rows.qid, return_inverse=True)[1]
     n_units = int(units.max()) + 1
-    n_held = round(fraction * n_units)
-    if not 0 < n_held < n_units:
-        what = "rows" if rows.qid is None else "queries"
-        raise ValueError(
-            f"validation_fraction={fraction} leaves no {what} on one side of {n_units}; "
-            f"give more than n_samples={len(rows)}, or validation rows of their own"
-        )
+    n_held = n_held_out(fraction, n_units, "rows" if rows.qid is None else "queries", len(rows))
     held = np.isin(units, draw(n_units, n_held))
     return rows.take(~held), rows.take(held)
+
+
+def n_held_out(fraction: float, n_units: int, what: str, n_rows: int) -> int:
+    """Return how many rows or queries to hold out; raise ValueError if that leaves a side empty.
+
+    Examples
+    --------
+    >>> n_held_out(0.1, 50, "rows", 50)
+    5
+    """
+    n_held = round(fraction * n_units)
+    if not 0 < n_held < n_units:
+        raise ValueError(
+            f"validation_fraction={fraction} leaves no {what} on one side of {n_units}; "
+            f"give more than n_samples={n_rows}, or validation rows of their own"
+        )
+    return n_held
 
 
 def hold_out_at_random(

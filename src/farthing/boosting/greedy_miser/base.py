@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from copy import deepcopy
 from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,7 +28,7 @@ from farthing.learning.booster import (
     n_splitting_trees,
 )
 from farthing.learning.early_stopping import EarlyStopping
-from farthing.learning.holdout import hold_out
+from farthing.learning.holdout import hold_out, n_held_out
 from farthing.learning.ledgers import Ledger, ModelLedger, PerRowLedger, trees_within
 from farthing.learning.losses import Loss
 from farthing.learning.random_numbers import draw_rows, subkey
@@ -59,8 +61,21 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
 
     def check_collection(self) -> None:
         """Raise TableError if parameters need rows that stay on their workers."""
-        # Rows held out would need bins of their own, and prices of errors the scores of all rows.
-        self.refuse_on_collections("validation_fraction", "error_costs")
+        if self.validation_fraction is not None and getattr(self, "class_weight", None) == "balanced":
+            # Balanced by all rows in one process, by those that are not held out here.
+            self.refuse_on_collections("validation_fraction")
+
+    def holding_out(self) -> Callable[[int], NDArray[np.int64]] | None:
+        """Return how rows are held out, by ``validation_fraction``, see `BudgetedEstimator.holding_out`."""
+        fraction = self.validation_fraction
+        if fraction is None:
+            return None
+        key = _key(deepcopy(self.random_state))  # which the ranks draw again
+
+        def draw(n_rows: int) -> NDArray[np.int64]:
+            return draw_rows(subkey(key, 0), n_rows, n_held_out(fraction, n_rows, "rows", n_rows))
+
+        return draw
 
     def _learn(self, rows: TrainingSet, *, validation: TrainingSet | None = None) -> GreedyMiserModel:
         stochastic = self.subsample < 1 or self.validation_fraction is not None
@@ -72,7 +87,9 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
         prior = loss.start(rows.target, rows.weights)
         settings, budget = TreeSettings.of(self, len(prior)), self.hard_cap()
         bins = rows.bins(self.max_bins, settings.n_threads)
-        before = self._trees_before(prior, bins, settings)
+        first = self._trees_before(prior, bins, settings)
+        resumed = saved()
+        before = Forest.concat([first, *resumed])
         n_first = trees_per_round(before)
         prior = before.value[:n_first].reshape(-1).copy()  # with a warm start, that of the last fit
         progress = self._progress(rows, before, budget)
@@ -90,10 +107,14 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
         ledger = self._ledger(bins, before, progress, boosting.weighting, tradeoff=tradeoff, budget=budget)
         grower = settings.make_grower(bins, rows.costs, ledger=self.charge, tradeoff=tradeoff)
         grow = self._grow(settings, grower, ledger, boosting, key)
-        stopping = None if validation is None else self._early_stopping(validation, before, ledger)
+        stopping = None if validation is None else self._early_stopping(validation, first, ledger)
+        if stopping is not None:
+            for trees in resumed:
+                stopping.add(trees)
         crowded = self._run_rounds(boosting, grow, ledger, stopping)
-        kept = boosting.trees if stopping is None else boosting.trees[: stopping.best * n_first]
-        forest = Forest.concat([before, *_without_last_constants(kept, n_first)])
+        grown = [trees.trees(i, i + 1) for trees in resumed for i in range(trees.n_trees)] + boosting.trees
+        kept = grown if stopping is None else grown[: stopping.best * n_first]
+        forest = Forest.concat([first, *_without_last_constants(kept, n_first)])
         evaluation_cost = float(self.tree_cost * n_splitting_trees(forest))
         if budget is not None:
             self._warn_of_tree_costs(rows, budget, forest, evaluation_cost, crowded=crowded)
@@ -108,12 +129,9 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
         )
 
     def _trees_before(self, prior: Floats, bins: Bins, settings: TreeSettings) -> Forest:
-        """Return the trees to continue from: those of the last fit, or constants; then those saved."""
+        """Return the trees to continue from: those of the last fit, or constants."""
         if not (self.warm_start and hasattr(self, "fitted_")):
-            first = constants(
-                prior, bins.n_features, bins.category_widths, multi_output=settings.multi_output
-            )
-            return Forest.concat([first, *saved()])
+            return constants(prior, bins.n_features, bins.category_widths, multi_output=settings.multi_output)
         last, n_outputs = self.fitted_.forest, len(prior)
         if not np.array_equal(last.category_widths, bins.category_widths):
             raise ValueError("warm_start needs the columns and categories of the last fit; set it to False")
@@ -125,7 +143,7 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
             raise ValueError(
                 f"n_estimators must be at least the {rounds} of the last fit; got {self.n_estimators}"
             )
-        return Forest.concat([last, *saved()])
+        return last
 
     def _progress(self, rows: TrainingSet, before: Forest, budget: float | None) -> Progress:
         """Return the state of the training rows after the existing trees."""
@@ -220,6 +238,8 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
         # Without chance, a round without a split would be repeated for ever. Another draw may split again.
         must_split = self.subsample == 1
         for _ in range(boosting.n_before // at_once, self.n_estimators):
+            if stopping is not None and stopping.is_over(self.n_iter_no_change):
+                return False
             # All trees of a round or none: a round that lacks the trees of some classes would favour the
             # others.
             if not ledger.reserve_trees(at_once):
@@ -231,8 +251,6 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
             save(Forest.concat(trees))
             if stopping is not None:
                 stopping.add(Forest.concat(trees))
-                if self.n_iter_no_change is not None and stopping.rounds_since_best >= self.n_iter_no_change:
-                    return False
         return False
 
     def _warn_of_tree_costs(

@@ -117,6 +117,10 @@ class GreedyMiserRanker(ValidatedRankerMixin, GreedyMiser, ContractRegressor):
         self.loss = loss
         self.k = k
 
+    def check_collection(self) -> None:
+        """Raise TableError if queries are to be held out, which are not numbered across workers."""
+        self.refuse_on_collections("validation_fraction")
+
     def _loss(self, rows: TrainingSet) -> Loss:
         if self.loss == "squared":
             return SQUARED

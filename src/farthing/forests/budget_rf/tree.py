@@ -185,8 +185,7 @@ class BudgetTreeClassifier(PricedErrorsMixin):
         self.n_jobs = n_jobs
 
     def check_collection(self) -> None:
-        """Raise TableError if error prices are set: their unit is a mean over all rows."""
-        self.refuse_on_collections("error_costs")
+        """Return: the tree asks for all its sums over rows as `farthing.collective` gives them."""
 
     def _learn(self, rows: TrainingSet) -> ClassCountModel:
         threads, n_classes, cap = self.n_threads(), rows.n_classes, self.hard_cap()

@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 
 import httpx
-from benchmarks.service import Caller, Load, Server, make_steps, posts, serving
+from benchmarks.service import WORKERS, Caller, Load, Server, make_steps, posts, serving
 
 GOOD = 8
 ONES = b"[" + b"1," * (2 * 2**20 - 100) + b"1]"
@@ -81,15 +81,15 @@ def turn(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line; the exit status is 1 if the good clients lose over half of their rate."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--tiny", action="store_true", help="one short turn")
+    parser.add_argument("--tiny", action="store_true", help="one short turn with a single process")
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3.0)
     given = parser.parse_args(arguments)
-    turns, seconds = (1, 0.5) if given.tiny else (given.turns, given.seconds)
+    turns, seconds, workers = (1, 0.2, 1) if given.tiny else (given.turns, given.seconds, WORKERS)
     shares = []
     with tempfile.TemporaryDirectory() as folder:
         requests = posts(b"/v1/models/forest/next", make_steps(Path(folder) / "forest.farthing"))
-        with serving("farthing.cli", "serve", folder) as server:
+        with serving("farthing.cli", "serve", folder, workers=workers) as server:
             turn(server, requests, seconds, hostile=False)
             for _ in range(turns):
                 alone, alone_p99, _ = turn(server, requests, seconds, hostile=False)

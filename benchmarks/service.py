@@ -94,12 +94,12 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(*command: str) -> Iterator[Server]:
-    """Run a server of several workers on a free port."""
+def serving(*command: str, workers: int = WORKERS) -> Iterator[Server]:
+    """Run a server of several workers, or of one process, on a free port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    whole = [sys.executable, "-m", *command, "--port", port, "--workers", str(WORKERS)]
+    whole = [sys.executable, "-m", *command, "--port", port, "--workers", str(workers)]
     process = subprocess.Popen(whole, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         url = f"http://127.0.0.1:{port}"
@@ -109,7 +109,7 @@ def serving(*command: str) -> Iterator[Server]:
                 break
             time.sleep(0.1)
         server = Server(url, psutil.Process(process.pid))
-        while server.busy():  # one worker answers, the other is still starting
+        while workers > 1 and server.busy():  # one worker answers, the other is still starting
             pass
         yield server
     finally:

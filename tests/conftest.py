@@ -6,7 +6,7 @@ from hypothesis import settings
 
 # No test fails for being slow: the machine may be busy. Examples are drawn anew in each run, so fewer of them
 # find the same over several runs; `--hypothesis-profile thorough` draws many in one.
-settings.register_profile("farthing", deadline=None, max_examples=50)
+settings.register_profile("farthing", deadline=None, max_examples=30)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("farthing")
 
@@ -15,12 +15,13 @@ settings.load_profile("farthing")
 gc.set_threshold(50_000, 20, 100)
 
 
-# Each takes seconds: whoever gets one as the last test lets the other workers wait.
-FIRST = ("test_contract_at_slow_defaults", "tests/service/test_server.py")
+# These take seconds each, or start servers, browsers and clusters, which one worker, the first, should do.
+# Whoever gets one of them as the last test lets the other workers wait.
+FIRST = ("tests/distributed", "tests/service", "test_tiny_run[", "test_contract_at_slow_defaults")
 
 
 def pytest_collection_modifyitems(items):
-    items.sort(key=lambda item: not any(name in item.nodeid for name in FIRST))
+    items.sort(key=lambda item: next((i for i, name in enumerate(FIRST) if name in item.nodeid), len(FIRST)))
 
 
 def pytest_collection_finish():

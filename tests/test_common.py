@@ -7,15 +7,44 @@ from typing import Any
 
 import pytest
 from joblib import parallel_config
+from sklearn.base import clone
 
 import farthing
 from farthing.base import get, registered, trials
+from farthing.boosting import AdaBoostClassifier, GreedyMiserClassifier, GreedyMiserRegressor
 from farthing.checks import yield_checks
 
 METHODS = [name for name in registered() if get(name).__module__.split(".")[0] == farthing.__name__]
 
-# scikit-learn's own checks are of the class, not of its settings, and take longer than all others: once each.
+# scikit-learn's own checks are of the class, not of its settings, and take longer than all others: once each,
+# with fewer trees, rounds or folds than the defaults, or smaller parts, where these make a hundred fits slow.
 OF_THE_CLASS = "scikit-learn: check_estimator passes"
+FEWER: dict[str, dict[str, Any]] = {
+    "ASTCClassifier": {"depth": 1},
+    "AdaBoostBTClassifier": {"n_estimators": 20},
+    "AdaBoostClassifier": {"n_estimators": 20},
+    "AdaBoostRSClassifier": {"n_estimators": 15},
+    "AdaptGbrtClassifier": {"n_alternations": 1, "n_estimators": 3},
+    "AdaptLinClassifier": {"n_alternations": 1, "n_starts": 1, "n_folds": 2},
+    "AdaptLstsqClassifier": {"n_alternations": 1, "n_starts": 1, "n_folds": 2},
+    "BudgetForestClassifier": {"n_estimators": 5},
+    "BudgetForestRanker": {"n_estimators": 5},
+    "CSTCClassifier": {"depth": 1},
+    "DiagnosticPolicyClassifier": {"max_depth": 2},
+    "EarlyExitClassifier": {"estimator": GreedyMiserClassifier(n_estimators=8), "rounds_per_exit": 2},
+    "EarlyExitRanker": {"estimator": GreedyMiserRegressor(n_estimators=8), "rounds_per_exit": 2},
+    "EdgeClassifier": {"max_steps": 4, "n_alternations": 1},
+    "GradientBoostingRegressor": {"n_estimators": 10},
+    "GreedyMiserClassifier": {"n_estimators": 8},
+    "GreedyMiserRanker": {"n_estimators": 12},
+    "GreedyMiserRegressor": {"n_estimators": 12},
+    "L1GateClassifier": {"expensive": GreedyMiserClassifier(n_estimators=5)},
+    "MarginNeighborsClassifier": {"estimator": AdaBoostClassifier(n_estimators=20)},
+    "OneVsRestClassifier": {"estimator": AdaBoostClassifier(n_estimators=5)},
+    "PipelineClassifier": {"estimator": GreedyMiserClassifier(n_estimators=6)},
+    "PipelineRegressor": {"estimator": GreedyMiserRegressor(n_estimators=6)},
+    "RandomOrderClassifier": {"estimator": AdaBoostClassifier(n_estimators=20)},
+}
 
 # At their defaults these take some 0.2 s for a fit of sixty rows: they are fitted once, on a small table, and
 # the checks that fit again are left to the trial settings.
@@ -111,13 +140,20 @@ def cases() -> Iterator[Any]:
                 tables = "small"
             shown = repr(estimator)  # once: it takes longer than to make all checks
             for name, check in yield_checks(estimator, tables=tables):
-                if name != OF_THE_CLASS or estimator is settings[0]:
-                    fails = KNOWN_FAILURES.get(method) if name == OF_THE_CLASS else None
-                    marks = () if fails is None else pytest.mark.xfail(strict=True, reason=fails)
-                    yield pytest.param(check, id=f"{shown}: {name}", marks=marks)
-        if method in KNOWN_FAILURES:
-            check = dict(yield_checks(settings[1]))[OF_THE_CLASS]
-            yield pytest.param(check, id=f"{settings[1]!r}: {OF_THE_CLASS}")
+                if name != OF_THE_CLASS:
+                    yield pytest.param(check, id=f"{shown}: {name}")
+        yield from of_the_class(method, settings)
+
+
+def of_the_class(method: str, settings: list[Any]) -> Iterator[Any]:
+    """Yield scikit-learn's checks at the first settings, with `FEWER`; and at the next if these fail."""
+    known = KNOWN_FAILURES.get(method)
+    for estimator in settings[: 1 if known is None else 2]:
+        small = clone(estimator).set_params(**FEWER.get(method, {}))
+        fails = known if estimator is settings[0] else None
+        marks = () if fails is None else pytest.mark.xfail(strict=True, reason=fails)
+        check = dict(yield_checks(small))[OF_THE_CLASS]
+        yield pytest.param(check, id=f"{small!r}: {OF_THE_CLASS}", marks=marks)
 
 
 CASES = list(cases())

@@ -28,7 +28,7 @@ from typing import Any
 import httpx
 import numpy as np
 import psutil
-from benchmarks.service import Server, make_steps, serving
+from benchmarks.service import WORKERS, Server, make_steps, serving
 
 NAMES = (
     "age",
@@ -159,13 +159,13 @@ def kill_workers(server: Server, over: threading.Event, every: float) -> None:
             os.kill(workers[0].pid, signal.SIGKILL)
 
 
-def run(n_requests: int, seed: int, kill_every: float) -> tuple[Counter[int], list[str], int]:
+def run(n_requests: int, seed: int, kill_every: float, workers: int) -> tuple[Counter[int], list[str], int]:
     """Attack a service; return the answers by status, what went wrong, and the memory of its workers."""
     outcomes: Counter[int] = Counter()
     wrong: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         make_steps(Path(folder) / "forest.farthing")
-        with serving("farthing.cli", "serve", folder) as server:
+        with serving("farthing.cli", "serve", folder, workers=workers) as server:
             over = threading.Event()
             beside = [
                 threading.Thread(target=slow_clients, args=(server.url, over)),
@@ -186,20 +186,22 @@ def run(n_requests: int, seed: int, kill_every: float) -> tuple[Counter[int], li
             for _ in range(20):
                 if httpx.get(f"{server.url}/readyz", trust_env=False, timeout=30).status_code != 200:
                     wrong.append("the service is not ready after the attack")
-            memory = sum(psutil.Process(child.pid).memory_info().rss for child in server.process.children())
+            answering = server.process.children() or [server.process]
+            memory = sum(psutil.Process(one.pid).memory_info().rss for one in answering)
     return outcomes, wrong, memory
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line; the exit status is 1 if anything went wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--tiny", action="store_true", help="a few hundred requests")
+    parser.add_argument("--tiny", action="store_true", help="some sixty requests to a single process")
     parser.add_argument("--requests", type=int, default=50_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kill-every", type=float, default=20.0, help="seconds between killed workers")
     given = parser.parse_args(arguments)
     start = time.perf_counter()
-    outcomes, wrong, memory = run(200 if given.tiny else given.requests, given.seed, given.kill_every)
+    n_requests, workers = (60, 1) if given.tiny else (given.requests, WORKERS)
+    outcomes, wrong, memory = run(n_requests, given.seed, given.kill_every, workers)
     for status, count in sorted(outcomes.items()):
         print(f"{status or 'no answer':>10} {count:8d}")
     seconds = time.perf_counter() - start

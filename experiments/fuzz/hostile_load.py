@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks.service import Caller, Load, Server, make_steps, posts, serving
+from benchmarks.service import WORKERS, Caller, Load, Server, make_steps, posts, serving
 
 from experiments.lib.pages import command, markdown, options, parse, write_page
 
@@ -96,11 +96,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3.0)
     given = parse(parser, NAME, arguments)
-    turns, seconds = (1, 0.5) if given.tiny else (given.turns, given.seconds)
+    turns, seconds, workers = (1, 0.5, 1) if given.tiny else (given.turns, given.seconds, WORKERS)
     shares, rows = [], []
     with tempfile.TemporaryDirectory() as folder:
         requests = posts(b"/v1/models/forest/next", make_steps(Path(folder) / "forest.farthing"))
-        with serving("farthing.cli", "serve", folder) as server:
+        with serving("farthing.cli", "serve", folder, workers=workers) as server:
             turn(server, requests, seconds, hostile=False)
             for _ in range(turns):
                 alone, alone_p99, _ = turn(server, requests, seconds, hostile=False)

@@ -56,8 +56,8 @@ TINY = Sweep(
     lin_p_fulls=(0.3,),
     miser_rates=(0.3,),
     miser_tradeoffs=(0.0, 1e-3),
-    forest_trees=10,
-    shrink=40,
+    forest_trees=4,
+    shrink=80,
 )
 
 

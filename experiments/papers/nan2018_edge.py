@@ -55,7 +55,7 @@ class Size:
         return grid + [("relaxed", budget, 0.0) for budget in self.budgets]
 
 
-TINY: Final = Size(budgets=(0.5,), tradeoffs=(0.1,), shrink=30, n_turns=3, n_wide_turns=2)
+TINY: Final = Size(budgets=(0.5,), tradeoffs=(0.1,), shrink=60, n_turns=1, n_wide_turns=1)
 
 
 @dataclass(frozen=True)

@@ -65,8 +65,8 @@ PUBLISHED: Final = {
     },
 }
 CHOSEN: Final = "BudgetRF, chosen"
-TINY: Final = Size(n_estimators=2, miser_trees=14, n_settings=1)
-TINY_SHRINK: Final = 100
+TINY: Final = Size(n_estimators=2, miser_trees=3, n_settings=1)
+TINY_SHRINK: Final = 400
 # Where the stored page has the figures of each part: field, heading, and the words around it.
 STORED: Final = {
     "table3.1": (

@@ -87,7 +87,7 @@ class Size:
         return Draw(*parts)
 
 
-TINY = Size(n_stumps=10, voc_rows=2, shrink=20)
+TINY = Size(n_stumps=5, voc_rows=2, shrink=40)
 
 
 # ---- tables ------------------------------------------------------------------------------------------------

@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, default=2)
     args = parse(parser, NAME, arguments)
     if args.tiny:
-        args.rows, args.trees, args.tradeoffs, args.jobs = 400, 2, 3, 1
+        args.rows, args.trees, args.tradeoffs, args.jobs = 200, 2, 2, 1
         args.parts = ["yahoo-0", "satellite"]
     for part in args.parts:
         if not (args.kept / f"{part}.json").exists():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,19 +10,14 @@ from typer.testing import CliRunner
 from farthing.cli.commands import app
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "farthing.cli", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
 def test_every_command_registers_itself() -> None:
     assert "serve" in {command.callback.__name__ for command in app.registered_commands if command.callback}
 
 
 def test_what_cannot_be_served_is_said(tmp_path: Path) -> None:
     (tmp_path / "bad.farthing").write_bytes(b"not a model")
-    done = run("serve", str(tmp_path / "bad.farthing"))
-    assert (done.returncode, done.stdout) == (1, "")
+    done = CliRunner().invoke(app, ["serve", str(tmp_path / "bad.farthing")])
+    assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr.startswith("error: bad: not a Farthing model")
     assert "Traceback" not in done.stderr
 

@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
-from tests.serving import command
+from tests.serving import running
 from typer.testing import CliRunner
 
 import farthing
 from farthing.adaptive import AdaptLinClassifier
 from farthing.cli.commands import app
 from farthing.errors import FileError, TrustWarning
-from farthing.service import ModelStore
+from farthing.service import ModelStore, Settings, server
 
 TREE = "sklearn.tree._tree.Tree"
 
@@ -47,10 +47,14 @@ def test_predict(saved: Path) -> None:
     assert told == model.predict(pd.read_csv(table)).tolist()
 
 
-def test_serve(saved: Path, tmp_path: Path) -> None:
+def test_serve(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(FileError):
         farthing.load(saved)
     assert "trusted" in ModelStore([str(saved)]).faults["adapt"]
-    with command(str(saved), "--trusted", TREE, log=tmp_path / "log") as (url, _):
+    told: list[Settings] = []
+    monkeypatch.setattr(server, "serve", lambda settings, _: told.append(settings))
+    done = CliRunner().invoke(app, ["serve", str(saved), "--trusted", TREE])
+    assert done.exit_code == 0, done.output
+    with running(told[0]) as url:
         step = httpx.post(f"{url}/v1/models/adapt/next", json={}, trust_env=False).json()
         assert step["ask"]["feature"] == farthing.load(saved, trusted=[TREE]).walk().ask.feature

@@ -1,7 +1,7 @@
 """Base classes of estimators and fitted models, and the registry of methods."""
 
 from farthing.base import nested  # noqa: F401  (registers its codec)
-from farthing.base.any_budget import AnyBudgetMixin
+from farthing.base.any_budget import AnyBudgetMixin, BudgetPathMixin
 from farthing.base.classifier import ContractClassifier
 from farthing.base.docstrings import documented
 from farthing.base.error_costs import ErrorCosts, ErrorPrices
@@ -27,6 +27,7 @@ from farthing.base.validated import ValidatedMixin
 __all__ = [
     "AnyBudgetMixin",
     "BudgetKind",
+    "BudgetPathMixin",
     "BudgetedEstimator",
     "Certificate",
     "ClassifierModel",

@@ -1,4 +1,4 @@
-"""Estimators whose fitted model can be moved to another budget without learning again."""
+"""Estimators whose fitted model can be moved to other budgets without learning again."""
 
 from __future__ import annotations
 
@@ -14,20 +14,16 @@ from farthing.base.fitted import FittedModel
 from farthing.base.inputs import check_cap
 
 
-class AnyBudgetMixin(BudgetedEstimator):
-    """One fit for all budgets: a method defines in `model_at` how a fitted model is moved to a budget.
-
-    Budgets are compared on rows held out within the fit, so a larger budget is assumed to be no worse.
-    """
-
-    #: Budgets that `variants` tries, as fractions of the cost of all features.
-    budget_shares: ClassVar[Sequence[float]] = (
-        0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.2, 0.3, 0.5, 0.7, 1.0,
-    )  # fmt: skip
+class BudgetPathMixin(BudgetedEstimator):
+    """One fit for several budgets: `model_at` moves a fitted model to a budget of `other_budgets`."""
 
     @abstractmethod
     def model_at(self, cap: float | None, budget_kind: BudgetKind) -> FittedModel:
         """Return the fitted model for another budget; it shares the learned parts. None means no limit."""
+
+    @abstractmethod
+    def other_budgets(self) -> list[float]:
+        """Return the budgets that `variants` tries, ascending."""
 
     def at(self, budget: float | None) -> Self:
         """Return the estimator for another budget; it shares the learned parts.
@@ -53,6 +49,18 @@ class AnyBudgetMixin(BudgetedEstimator):
         for budget in self.other_budgets():
             yield {"budget": budget}, self.at(budget)
         yield {}, self
+
+
+class AnyBudgetMixin(BudgetPathMixin):
+    """One fit for all budgets.
+
+    Budgets are compared on rows held out within the fit, so a larger budget is assumed to be no worse.
+    """
+
+    #: Budgets that `variants` tries, as fractions of the cost of all features.
+    budget_shares: ClassVar[Sequence[float]] = (
+        0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.2, 0.3, 0.5, 0.7, 1.0,
+    )  # fmt: skip
 
     def other_budgets(self) -> list[float]:
         """Return the budgets that `variants` tries, ascending."""

@@ -111,11 +111,10 @@ class ContractClassifier(ClassifierMixin, BudgetedEstimator):  # type: ignore[mi
         if y.dtype.kind == "f":
             assert_all_finite(y, input_name="y")
         try:
-            if y.dtype.kind not in "biu":
-                check_classification_targets(y)
             classes, codes = np.unique(y, return_inverse=True)
-            # Whole numbers are labels; scikit-learn warns if they are nearly all different.
-            if y.dtype.kind in "biu" and 2 * len(classes) > len(y):
+            # Whole numbers and text are labels. It looks at them for as long as a small fit takes, and says
+            # something only of many classes.
+            if y.dtype.kind not in "iubU" or 2 * len(classes) > len(y):
                 check_classification_targets(y)
         except TypeError as error:  # np.unique sorts, and labels of mixed types cannot be compared
             types = sorted({type(label).__name__ for label in y})

@@ -50,6 +50,8 @@ def target_column(y: Any) -> NDArray[Any]:
     plain = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
     if isinstance(plain, np.dtype) and plain.kind in "iub" and not y.isna().any():
         y = y.to_numpy(dtype=plain)
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iubfU":
+        return y
     return np.asarray(column_or_1d(y, warn=True))
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from sklearn.base import clone
 
 from farthing.checks.problems import Problem
 from farthing.costs import CostSheet
 from farthing.errors import BudgetWarning
+
+Case = TypeVar("Case")
 
 
 def fit(estimator: Any, problem: Problem, sample_weight: Any = None, **params: Any) -> Any:
@@ -42,6 +45,15 @@ class CheckedEstimator:
         self.estimator = estimator
         self.problems = problems
         self._models: dict[tuple[object, ...], Any] = {}
+
+    def dealt(self, problem: Problem, cases: Iterable[Case]) -> list[Case]:
+        """Return the cases that fall to a table when they are dealt out in turn; a single table gets all.
+
+        For checks of what does not depend on the kind of the columns: each case on one table shows it.
+        """
+        place = next(place for place, one in enumerate(self.problems) if one is problem)
+        n_tables = sum(not one.is_wide for one in self.problems)
+        return list(cases)[place::n_tables]
 
     def fit(self, problem: Problem, **params: Any) -> Any:
         """Return the result of `fit`, cached if possible; a check must not change it.

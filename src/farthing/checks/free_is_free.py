@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ def check_zero_costs(checked: CheckedEstimator, problem: Problem) -> None:
     free = checked.fit(problem, costs=problem.free_sheet, budget=None, **nothing)
     expected = outputs_of(free, problem.fresh)
     assert not expected["spend"].any(), "something was paid with zero costs"
-    for budget in (None, 0.0, 1.0):
+    for budget in checked.dealt(problem, (0.0, None, 1.0)):
         model = checked.fit(problem, costs=problem.free_groups, budget=budget, **nothing)
         assert_same(outputs_of(model, problem.fresh), expected, f"with zero costs and budget={budget}")
         got = outputs_of(model, problem.fresh, budget=0.0)
@@ -48,8 +47,9 @@ def check_scale(checked: CheckedEstimator, problem: Problem) -> None:
     tradeoff, name = tradeoff_of(checked.estimator), "tradeoff"
     tradeoffs = [{}] if tradeoff is None else [{name: tradeoff}, {name: 0.3}]
     # Powers of two change only the exponents of floats, so the bits must stay; other factors round.
-    cases = itertools.product(tradeoffs, (False, True))
-    for (setting, capped), s in zip(cases, itertools.cycle((0.25, 1024.0, 1024.0, 0.25)), strict=False):
+    variants = ((False, 0.25), (True, 1024.0), (True, 1024.0), (False, 0.25))
+    settings = [setting for setting in tradeoffs for _ in range(2)]
+    for setting, (capped, s) in checked.dealt(problem, zip(settings, variants, strict=False)):
         budget = budget_parameter(problem) if capped else None
         try:
             model = checked.fit(problem, budget=budget, **setting)

@@ -122,7 +122,7 @@ def problems(estimator: Any, tables: Tables = "all") -> list[Problem]:
     """
     if tables == "small":
         return [_numeric(estimator, 30, 10)]
-    narrow = [_numeric(estimator, 60, 20), _mixed(estimator)]
+    narrow = [_numeric(estimator, 60, 12), _mixed(estimator)]
     return narrow if tables == "narrow" else [*narrow, _wide(estimator)]
 
 
@@ -137,7 +137,7 @@ def _mixed(estimator: Any) -> Problem:
     X, column, trees = table.astype(object), 2, ("ash", "beech", "cedar")
     X[:, column] = [None if np.isnan(code) else trees[int(code)] for code in table[:, column]]
     y = target_of(estimator, signal)
-    return Problem(X[:60], y[:60], X[60:80], _SHEET, column)
+    return Problem(X[:60], y[:60], X[60:72], _SHEET, column)
 
 
 def _table(seed: int) -> tuple[Floats, Floats]:

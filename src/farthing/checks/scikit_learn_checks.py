@@ -30,7 +30,8 @@ def _check_labels(checked: CheckedEstimator, problem: Problem) -> None:
         return
     expected = outputs_of(checked.fit(problem), problem.fresh)
     names, codes = np.unique(problem.y, return_inverse=True)
-    for labels in (np.arange(len(names)) - 1, names.astype(object), np.arange(len(names)) + 0.0):
+    kinds = (np.arange(len(names)) - 1, names.astype(object), np.arange(len(names)) + 0.0)
+    for labels in checked.dealt(problem, kinds):
         model = fit(checked.estimator, replace(problem, y=labels[codes]))
         got = outputs_of(model, problem.fresh)
         got["predict"] = names[np.searchsorted(labels, got["predict"])]

@@ -78,7 +78,7 @@ def _check_row_alone(model: Any, problem: Problem) -> None:
 def _check_frames(checked: CheckedEstimator, problem: Problem) -> None:
     expected = outputs_of(checked.fit(problem), problem.fresh)
     seen, fresh = _by_name(problem, problem.X), _by_name(problem, problem.fresh)
-    for library in ("pandas", "polars"):
+    for library in checked.dealt(problem, ("polars", "pandas")):  # text in those of pandas
         try:
             frame = importlib.import_module(library).DataFrame
         except ImportError:

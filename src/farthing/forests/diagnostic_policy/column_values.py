@@ -58,8 +58,8 @@ class ColumnValues:
     @property
     def n_values(self) -> tuple[int, ...]:
         """Number of values of each column, that of missing ones included where there are any."""
-        found = zip(self.n_present, self.codes, strict=True)
-        return tuple(max(n_present, int(codes.max()) + 1) for n_present, codes in found)
+        seen = (self.codes.max(axis=1) + 1).tolist()
+        return tuple(max(n_present, n_seen) for n_present, n_seen in zip(self.n_present, seen, strict=True))
 
 
 def joined(weights: Floats, most: int) -> NDArray[np.int64]:

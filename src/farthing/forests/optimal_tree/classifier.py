@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import BudgetKind, PricedErrorsMixin, SweepContext, TrainingSet, documented, register
+from farthing.base import (
+    BudgetKind,
+    BudgetPathMixin,
+    PricedErrorsMixin,
+    SweepContext,
+    TrainingSet,
+    documented,
+    register,
+)
 from farthing.base.inputs import check_cap
 from farthing.base.parameters import ANY_OR_NONE, NON_NEGATIVE, between, one_of
 from farthing.base.priced_errors import ERROR_COSTS
@@ -95,7 +101,7 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
     ],
 )
 @documented({"error_costs": ERROR_COSTS})
-class OptimalTreeClassifier(PricedErrorsMixin):
+class OptimalTreeClassifier(BudgetPathMixin, PricedErrorsMixin):
     """The tree of the least total cost, tests and errors, over all trees of a depth.
 
     It minimises the mean cost of errors plus ``tradeoff`` times the mean price of tests on the training rows
@@ -214,31 +220,15 @@ class OptimalTreeClassifier(PricedErrorsMixin):
 
     # Other budgets.
 
-    def at(self, budget: float | None) -> Self:
-        """Return the estimator of another mean budget; it shares the learned parts.
-
-        Parameters
-        ----------
-        budget : float or None
-            As the parameter; None means no limit.
-
-        Returns
-        -------
-        estimator
-            What `fit` with that budget gives.
-        """
-        check_is_fitted(self)
-        if self.budget_kind != "mean":
+    def model_at(self, cap: float | None, budget_kind: BudgetKind) -> OptimalTreeModel:
+        """Return the first tree of the hull within a mean budget."""
+        if budget_kind != "mean":
             raise ValueError("the trees of other budgets are known for budget_kind='mean' only; fit again")
-        return self.variant({"budget": budget}, self.fitted_.within(check_cap(budget)))
+        return self.fitted_.within(cap)
 
-    def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
-        """Yield the trees of all mean budgets, see `BudgetedEstimator.variants`; the model itself last."""
-        check_is_fitted(self)
-        if self.budget_kind == "mean":
-            for budget in reversed(self.fitted_.path_costs.tolist()):
-                yield {"budget": budget}, self.at(budget)
-        yield {}, self
+    def other_budgets(self) -> list[float]:
+        """Return the mean spends of the trees of the hull, ascending; none for a hard budget."""
+        return self.fitted_.path_costs[::-1].tolist() if self.budget_kind == "mean" else []
 
     # Learning.
 
@@ -279,7 +269,7 @@ def _mean_error_price(rows: TrainingSet) -> float:
     """Return the mean price of a wrong label, over the training rows; 1 without error costs."""
     if rows.errors is None:
         return 1.0
-    return float(np.average(rows.errors.class_prices()[rows.target], weights=rows.weights))
+    return float(rows.errors.class_prices()[rows.target] @ rows.weights / rows.weights.sum())
 
 
 def _path(trees: list[OptimalTree]) -> dict[str, Any]:

@@ -113,7 +113,7 @@ def _code_sets(
     sets: list[int] = []
     for which in (_LEFT, _RIGHT):
         words = [0] * width
-        for code in np.unique(categories[goes == which]).tolist():
+        for code in np.flatnonzero(np.bincount(categories[goes == which])).tolist():
             words[code // WORD_BITS] |= 1 << (code % WORD_BITS)
         sets += words
     return sets

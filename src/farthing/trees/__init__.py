@@ -9,6 +9,7 @@ from farthing.trees.imports import Imported, read_treelite
 from farthing.trees.ledgers import RowLedgers
 from farthing.trees.predict import Predictor
 from farthing.trees.progress import Progress
+from farthing.trees.project import projected
 from farthing.trees.prune import pruned
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "cut_rules",
     "explained_shares",
     "foreign_forest",
+    "projected",
     "pruned",
     "read_treelite",
 ]

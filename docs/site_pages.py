@@ -101,6 +101,8 @@ def _method_page(note: dict[str, Any]) -> str:
         text += ".. math::\n\n   " + equation.strip().replace("\n", "\n   ") + "\n\n"
     if where := note.get("where"):
         text += where.strip() + "\n\n"
+    if source := note.get("source"):
+        text += f"**Where it is from.** {source.strip()}\n\n"
     text += f"**When to use it.** {note['when'].strip()}\n\n"
     if paper := note.get("paper"):
         text += f"**Paper.** {paper.strip()}\n\n"

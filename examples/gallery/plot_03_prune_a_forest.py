@@ -3,8 +3,7 @@ Prune a forest that you already have
 ====================================
 
 The trees of scikit-learn are imported with their predictions, and BudgetPrune finds every trade-off of error and spend at
-once. Boosted models, such as those of LightGBM, can be imported and audited, too, but not pruned: their trees only make
-sense together.
+once. For boosted models, such as those of LightGBM, see :ref:`sphx_glr_gallery_plot_17_lightgbm.py`.
 """
 
 import matplotlib.pyplot as plt

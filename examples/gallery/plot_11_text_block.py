@@ -1,6 +1,6 @@
 """
-Text with a dear block of features
-==================================
+Text with an expensive block of features
+========================================
 
 Word counts are free; the output of a language model costs 10 for the whole block. The block is a group with a shared price, so that
 a row that buys one of its columns owns them all.

@@ -9,6 +9,7 @@ from farthing.trees.imports import Imported, read_treelite
 from farthing.trees.ledgers import RowLedgers
 from farthing.trees.predict import Predictor
 from farthing.trees.progress import Progress
+from farthing.trees.project import projected
 from farthing.trees.prune import pruned
 from farthing.trees.sparse_rows import (
     NodeValues,
@@ -43,6 +44,7 @@ __all__ = [
     "dense_values",
     "explained_shares",
     "foreign_forest",
+    "projected",
     "pruned",
     "read_treelite",
     "rows_of",

@@ -137,7 +137,7 @@ class MiserCascadeBase(OnePassMixin, GuaranteedMixin, AnyBudgetMixin, ValidatedM
         boosters = trainer.boosters(sets)
         readout = self._readout(trainer, boosters)
         stages = StageOutputs.of(trainer, sets, boosters, readout, last=chains[0][-1])
-        fields = self._set_exits(trainer, sets, _padded(chains), readout, stages)
+        fields = self._set_exits(rows, sets, chains, readout, stages)
         return self._make_model(readout, fields).at(check_cap(self.budget), self.budget_kind)
 
     def feature_chains(self, trainer: OutOfFoldTrainer) -> tuple[list[Columns], list[list[int]]]:
@@ -159,14 +159,14 @@ class MiserCascadeBase(OnePassMixin, GuaranteedMixin, AnyBudgetMixin, ValidatedM
 
     def _set_exits(
         self,
-        trainer: OutOfFoldTrainer,
+        rows: TrainingSet,
         sets: list[Columns],
-        chains: NDArray[np.int64],
+        places: list[list[int]],
         readout: ReadoutT,
         stages: StageOutputs,
     ) -> dict[str, Any]:
         """Set the exits of all budgets by held-out rows; return the fields of the model."""
-        rows = trainer.rows
+        chains = _padded(places)
         held_out = rows.take(stages.held_out)
         weights = held_out.weights
         risks = np.array([readout.risks(outputs) for outputs in stages.outputs])

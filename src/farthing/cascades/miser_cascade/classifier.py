@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, TypeAlias
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 
 from farthing.base import BudgetKind, Guarantee, PricedErrorsMixin, TrainingSet, documented, register
+from farthing.base.error_costs import error_prices
+from farthing.base.inputs import check_cap
 from farthing.base.parameters import ANY_OR_NONE, BOOLEAN, CLASS_WEIGHT, SHARE, one_of
 from farthing.base.priced_errors import ERROR_COSTS
+from farthing.cascades.miser_cascade.around_booster import (
+    check_booster,
+    feature_orders,
+    feature_prefixes,
+    held_out_rows,
+    projections,
+    root_scores,
+    scores_of,
+    temperature,
+)
 from farthing.cascades.miser_cascade.base import MiserCascadeBase
 from farthing.cascades.miser_cascade.classifier_model import MiserCascadeClassifierModel
 from farthing.cascades.miser_cascade.grid import cascade_auto, cascade_grid
 from farthing.cascades.miser_cascade.model import MiserCascadeModel
 from farthing.cascades.miser_cascade.parameters import CONSTRAINTS, TEXTS
 from farthing.cascades.miser_cascade.readout import ClassReadout
+from farthing.cascades.miser_cascade.stage_outputs import StageOutputs
 from farthing.costs import CostsLike
 from farthing.learning.calibration import temperature_of
 from farthing.learning.losses import Loss, classification_loss, scores_to_probabilities
@@ -169,6 +183,79 @@ class MiserCascadeClassifier(PricedErrorsMixin, MiserCascadeBase[ClassReadout]):
         self.class_weight = class_weight
         self.multi_strategy = multi_strategy
         self.error_costs = error_costs
+
+    @classmethod
+    def around(cls, model: Any, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Cut a booster that exists already into stages, without growing a tree.
+
+        Each stage has the trees of the booster projected on the features that it owns: a test of another
+        feature is averaged out (`farthing.trees.projected`). The last stage is the booster itself, up to
+        rounding and its temperature. Features are bought by how much of the booster's output they explain per
+        price, by that alone, or the cheapest first: whichever is best for the budget on these rows.
+
+        Parameters
+        ----------
+        model : classifier
+            Fitted and boosted: of LightGBM, XGBoost, CatBoost or scikit-learn through
+            `farthing.forests.from_model`, or of this library, such as `GreedyMiserClassifier`.
+        X : array or frame, shape (n_rows, n_features)
+            Rows that the booster was not trained on, or the exits would trust it too much.
+        y : array, shape (n_rows,)
+            Their labels.
+        sample_weight : array, shape (n_rows,), optional
+            Weights; rows of weight zero are ignored.
+        **params
+            Parameters of the cascade; those that grow trees have no effect. ``costs`` replaces the prices of
+            the model.
+
+        Returns
+        -------
+        MiserCascadeClassifier
+            Fitted; `at` gives any other budget.
+
+        Examples
+        --------
+        >>> from sklearn.ensemble import HistGradientBoostingClassifier
+        >>> from farthing.datasets import load_heart_disease
+        >>> from farthing.forests import from_model
+        >>> heart = load_heart_disease()
+        >>> X = heart.X.astype(float)
+        >>> booster = HistGradientBoostingClassifier(max_iter=30).fit(X[:150], heart.y[:150])
+        >>> model = from_model(booster, costs=heart.costs)
+        >>> cascade = MiserCascadeClassifier.around(model, X[150:], heart.y[150:], budget=50)
+        >>> bool(cascade.spend(X[150:]).mean() <= 50 < model.spend(X[150:]).mean())
+        True
+        """
+        return cls(**{"costs": model.costs, **params}).wrap(model, X, y, sample_weight)
+
+    def wrap(self, model: Any, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Cut a fitted booster into stages, with the parameters of this cascade; see `around`."""
+        self._validate_params()
+        if self.exit == "learned":
+            raise ValueError("exit='learned' grows gates; leave it out, or fit the cascade")
+        booster = check_booster(model)
+        rows = held_out_rows(booster, X, y, sample_weight, self.costs)
+        if self.error_costs is not None:
+            rows = replace(rows, errors=error_prices(self.error_costs, rows))
+        sets, chains = feature_prefixes(feature_orders(booster, rows.costs), rows.costs, self.n_stages)
+        forests = projections(booster, sets)
+        scores = scores_of(forests, rows, self.n_threads())
+        readout = ClassReadout(
+            rows.n_classes,
+            np.array([temperature(rows, each) for each in scores]),
+            None if rows.errors is None else rows.errors.table,
+            gated=False,
+        )
+        stages = StageOutputs(
+            np.arange(len(rows)),
+            [readout.read(place, each) for place, each in enumerate(scores)],
+            forests,
+            # Without any feature, the booster's mean over its training rows.
+            root_scores(booster),
+        )
+        fields = self._set_exits(rows, sets, chains, readout, stages)
+        cascade = self._make_model(readout, fields)
+        return self.adopt(cascade.at(check_cap(self.budget), self.budget_kind))
 
     def decision_function(self, X: Any, *, budget: Any = None, seeds: Any = None) -> Floats:
         """Return the scores that the probabilities come from; parameters as in `predict`.

@@ -43,7 +43,8 @@ def from_model(
 ) -> ImportedEstimator:
     """Import a fitted model of another library, with the same predictions.
 
-    The result can be audited, walked, saved, and pruned if it is a forest. Before it is returned, it is
+    The result can be audited, walked, saved, pruned if it is a forest (`prune_path`), and cut into stages if
+    it is a boosted classifier (`MiserCascadeClassifier.around`). Before it is returned, it is
     compared with the source on rows made from the thresholds of its tests (below, at, above, zero, missing,
     every category); a model that predicts otherwise is refused.
 

@@ -18,6 +18,7 @@ from farthing.base import (
 from farthing.costs import RowLedger
 from farthing.learning.calibration import temper
 from farthing.walks import Policy, pass_refusal
+from farthing.walks.plans import Link, LinkStep, Plan
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -69,6 +70,14 @@ class ChosenModel(FittedModel):
         if seed is not None and self.above is not None and is_heads(np.array([seed]), self.share)[0]:
             taken = self.above
         return _TranslatedPolicy(self, taken.fitted_, taken.fitted_.policy(seed))
+
+    def plan(self) -> Plan:
+        """Return the plan of the inner model, which predicts where no seed is given."""
+        return self.model.fitted_.plan()
+
+    def link_steps(self) -> Link:
+        """Return the steps of the inner model."""
+        return self.model.fitted_.link_steps()
 
     def outputs(
         self,
@@ -134,6 +143,11 @@ class ChosenClassifierModel(ChosenModel, PricedErrorsModel):
     def translate(self, outputs: NDArray[np.float64], within: FittedModel) -> NDArray[np.float64]:
         """Return the calibrated probabilities, shape (n_rows, n_classes)."""
         return temper(within.conclude(outputs), self.temperature)
+
+    def link_steps(self) -> Link:
+        """Return the steps of the inner model, and the calibration."""
+        inner = super().link_steps()
+        return inner if self.temperature == 1 else (*inner, LinkStep("temper", self.temperature))
 
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the raw outputs, which are probabilities."""

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from farthing.base import PricedErrorsModel, RegressorModel, TreeModel
 from farthing.costs import CostSheet
-from farthing.learning.losses import scores_to_probabilities
+from farthing.learning.losses import probability_steps, scores_to_probabilities
 from farthing.trees import Forest, Progress
+from farthing.walks.plans import Link
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -144,6 +145,10 @@ class GreedyMiserClassifierModel(GreedyMiserModel, PricedErrorsModel):
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probabilities, shape (n_rows, n_classes)."""
         return scores_to_probabilities(outputs, len(self.classes))
+
+    def link_steps(self) -> Link:
+        """Return the step to probabilities."""
+        return probability_steps(len(self.classes))
 
     def shifted(self, offsets: NDArray[np.float64]) -> Self:
         """Return the model whose score of each class is higher by an offset, shape (n_classes,).

@@ -14,6 +14,7 @@ from farthing.base import BudgetedEstimator, FittedModel, TreeModel
 from farthing.costs import CostSheet
 from farthing.trees import Forest, Progress
 from farthing.walks import PaidTrees
+from farthing.walks.plans import Link
 
 # (number of the exit from 1, number of all exits, raw outputs of the rows left, their numbers) to which of
 # them go on.
@@ -101,6 +102,10 @@ class EarlyExitModel(FittedModel):
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Turn raw outputs into probabilities or values, as the boosted model does."""
         return self.inner.conclude(outputs)
+
+    def link_steps(self) -> Link:
+        """Return the steps of the boosted model."""
+        return self.inner.link_steps()
 
     def descend(
         self,

@@ -24,6 +24,7 @@ from farthing.base.priced_errors import ERROR_COSTS
 from farthing.collective import group_totals
 from farthing.costs import CostsLike
 from farthing.trees import CostRule, Forest, Grower, Impurity
+from farthing.walks.plans import Link
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -37,6 +38,10 @@ class ClassCountModel(TreeModel, PricedErrorsModel):
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the shares unchanged: those of a single tree add up to one."""
         return outputs
+
+    def link_steps(self) -> Link:
+        """Return no step: shares are probabilities."""
+        return ()
 
 
 @register(

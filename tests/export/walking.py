@@ -24,7 +24,7 @@ class CWalk:
         self._library, self._program = library, program
 
         class Result(ctypes.Structure):
-            _fields_ = [  # noqa: RUF012 - as ctypes has it
+            _fields_ = [
                 ("value", ctypes.c_double * program.n_results),
                 ("spent", ctypes.c_double),
                 ("label", ctypes.c_int32),
@@ -106,7 +106,14 @@ def assert_same_walks(model: Any, other: Any, table: Any, n_walks: int, seed: in
 
 
 def _same_walk(
-    model: Any, other: Any, row: dict[str, Any], budget: Any, known: dict[str, Any], *, refuses: float, rng: Any
+    model: Any,
+    other: Any,
+    row: dict[str, Any],
+    budget: Any,
+    known: dict[str, Any],
+    *,
+    refuses: float,
+    rng: Any,
 ) -> int:
     fitted = model.fitted_
     walk = model.walk(budget=budget, known=known)

@@ -99,7 +99,11 @@ def link_function(name: str, link: Link, n: int) -> str:
         else:
             body += _STEPS[step.name].format(n=n, number=number(step.number))
         n = width_after(step, n)
-    declared = [("int i;", "i = " in body), ("double sum;", "sum = " in body), ("double most;", "most = " in body)]
+    declared = [
+        ("int i;", "i = " in body),
+        ("double sum;", "sum = " in body),
+        ("double most;", "most = " in body),
+    ]
     head = "".join(f"    {text}\n" for text, used in declared if used)
     body = body or "    (void)v;\n"
     return f"static void {name}(double *v)\n{{\n{head}{body}}}\n"
@@ -170,7 +174,10 @@ def _exit_function(program: Program, tables: Tables) -> str:
         if risk.certainty:
             text += f"    risk = 1.0 - risk / {number(risk.scale)};\n"
     else:
-        text += f"    {{\n        int i;\n        risk = v[0];\n        for (i = 1; i < {n}; ++i) if (v[i] > risk) risk = v[i];\n    }}\n"
+        text += (
+            "    {\n        int i;\n        risk = v[0];\n"
+            f"        for (i = 1; i < {n}; ++i) if (v[i] > risk) risk = v[i];\n    }}\n"
+        )
         if not risk.certainty:
             text += "    risk = 1.0 - risk;\n"
     compares = ">" if risk.certainty else "<="

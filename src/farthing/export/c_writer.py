@@ -50,7 +50,11 @@ def write_c(program: Program, name: str) -> Written:
     tables = Tables.of(program)
     fields = _state_fields(program, tables)
     header = _header(program, tables, name, fields)
-    parts = ["core", *(["pairs"] if tables.numbers.get("PLAN_CALLS") else []), *(["trees"] if tables.trees else [])]
+    parts = [
+        "core",
+        *(["pairs"] if tables.numbers.get("PLAN_CALLS") else []),
+        *(["trees"] if tables.trees else []),
+    ]
     source = [
         f'#include "{name}.h"\n\n#include <math.h>\n#include <string.h>\n',
         "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#endif\n",
@@ -112,13 +116,13 @@ def _aligned(fields: Sequence[tuple[str, str, int]]) -> int:
 
 _API: Final = """/* Start a walk. FARTHING_BUDGET is the model's own hard budget, HUGE_VAL no limit. */
 void farthing_start(farthing_state *state, double budget);
-/* A feature owned from the start, which costs nothing; after farthing_start and before all else. -1: not a feature. */
+/* A feature owned from the start, which costs nothing; before all else. -1: no feature, or too late. */
 int farthing_known(farthing_state *state, int32_t feature, double value);
 /* The feature asked for, or FARTHING_DECIDED. */
 int32_t farthing_next(farthing_state *state);
 /* What the feature asked for would cost now; 0 at the end. */
 double farthing_price(farthing_state *state);
-/* Answer the question and pay for it: a number, the code of a category, or NAN, measured and missing. -1: no question. */
+/* Answer and pay: a number, the code of a category, or NAN, which is measured and missing. -1: no question. */
 int farthing_tell(farthing_state *state, double value);
 /* Refuse: the feature cannot be had, which is free. -1: no question. */
 int farthing_refuse(farthing_state *state);
@@ -130,7 +134,7 @@ int farthing_acquired(const farthing_state *state, int32_t feature);
 
 
 def _header(program: Program, tables: Tables, name: str, fields: Sequence[tuple[str, str, int]]) -> str:
-    prices, guard = program.prices, re.sub(r"\W", "_", name).upper() + "_H"
+    guard = re.sub(r"\W", "_", name).upper() + "_H"
     budget = "HUGE_VAL" if program.budget is None else number(program.budget)
     lines = [
         f"/* A {program.method} of Farthing as a walk: it asks for one feature at a time and keeps the account.",
@@ -138,7 +142,11 @@ def _header(program: Program, tables: Tables, name: str, fields: Sequence[tuple[
         f"#ifndef {guard}\n#define {guard}\n\n#include <math.h>\n#include <stdint.h>\n",
         f"#define FARTHING_BUDGET {budget}",
         "#define FARTHING_DECIDED (-1)",
-        *(f"#define {key} {int(tables.numbers[key])}" for key in tables.numbers if key.startswith("FARTHING_")),
+        *(
+            f"#define {key} {int(tables.numbers[key])}"
+            for key in tables.numbers
+            if key.startswith("FARTHING_")
+        ),
         f"#define FARTHING_STATE_BYTES {_aligned(fields)} /* with 8-byte doubles and the usual alignment */\n",
         *_feature_lines(program),
         *_label_lines(program),
@@ -147,17 +155,17 @@ def _header(program: Program, tables: Tables, name: str, fields: Sequence[tuple[
         wide = tables.numbers["FINISHED"] > 65535
         lines.append(f"typedef {'uint32_t' if wide else 'uint16_t'} farthing_node;")
     body = "".join(f"    {kind} {key}{f'[{length}]' if length else ''};\n" for kind, key, length in fields)
-    meaning = "value[0] is the prediction" if program.classes is None else "value has the probability of each class"
+    meaning = "value[0] is the prediction" if program.classes is None else "value holds the probabilities"
     lines += [
         f"/* The state of one walk; copy it freely. */\ntypedef struct {{\n{body}}} farthing_state;\n",
         f"/* {meaning}; label is the number of the class, -1 if there are none. */",
-        "typedef struct {\n    double value[FARTHING_RESULTS];\n    double spent;\n    int32_t label;\n} farthing_result;\n",
+        "typedef struct {\n    double value[FARTHING_RESULTS];\n    double spent;\n    int32_t label;",
+        "} farthing_result;\n",
         '#ifdef __cplusplus\nextern "C" {\n#endif',
         _API,
         "#ifdef __cplusplus\n}\n#endif\n",
         f"#endif /* {guard} */\n",
     ]
-    del prices
     return "\n".join(lines)
 
 
@@ -168,10 +176,11 @@ def _feature_lines(program: Program) -> list[str]:
     for item, name in enumerate(prices.names):
         call = " (a call, bought by the walk itself)" if item >= prices.n_columns else ""
         group = prices.group_of[item]
-        shared = f" + {prices.shared[group]:g} once for {_comment(prices.groups[group])}" if group >= 0 else ""
-        lines.append(
-            f"#define FARTHING_{_identifier(name, taken)} {item} /* {_comment(name)}: {prices.own[item]:g}{shared}{call} */"
+        shared = (
+            f" + {prices.shared[group]:g} once for {_comment(prices.groups[group])}" if group >= 0 else ""
         )
+        price = f"{prices.own[item]:g}{shared}{call}"
+        lines.append(f"#define FARTHING_{_identifier(name, taken)} {item} /* {_comment(name)}: {price} */")
         if item < prices.n_columns and prices.categories[item]:
             codes = ", ".join(f"{code} {_comment(str(c))}" for code, c in enumerate(prices.categories[item]))
             lines.append(f"/*   codes: {codes}; any other category is NAN */")
@@ -187,7 +196,13 @@ def _label_lines(program: Program) -> list[str]:
 
 def _comment(text: str) -> str:
     """Return a name that cannot end a comment, in ASCII."""
-    return text.replace("*/", "* /").replace("/*", "/ *").encode("ascii", "backslashreplace").decode().replace("\\", "/")
+    return (
+        text.replace("*/", "* /")
+        .replace("/*", "/ *")
+        .encode("ascii", "backslashreplace")
+        .decode()
+        .replace("\\", "/")
+    )
 
 
 def _identifier(name: str, taken: set[str]) -> str:

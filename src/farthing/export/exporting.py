@@ -32,7 +32,9 @@ class Exported:
     state_bytes: int
 
 
-def export_model(model: BudgetedEstimator, folder: str | Path, *, to: str = "c", name: str = "model") -> Exported:
+def export_model(
+    model: BudgetedEstimator, folder: str | Path, *, to: str = "c", name: str = "model"
+) -> Exported:
     """Write a fitted model in another language.
 
     Parameters

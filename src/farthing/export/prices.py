@@ -64,7 +64,9 @@ class Prices:
             categories=tuple(_categories(model.schema, item) for item in items if item < sheet.n_columns),
             n_columns=int(wanted.sum()),
             own=sheet.own[items],
-            group_of=tuple(kept.index(group) if (group := int(sheet.group_of[item])) >= 0 else -1 for item in items),
+            group_of=tuple(
+                kept.index(group) if (group := int(sheet.group_of[item])) >= 0 else -1 for item in items
+            ),
             groups=tuple(sheet.group_names[group] for group in kept),
             shared=sheet.shared[kept],
             unit=sheet.unit,

@@ -96,7 +96,9 @@ class Program:
             n_outputs=n_outputs,
             classes=classes,
             error_costs=error_costs,
-            label_cut=_label_cut(link, error_costs) if n_outputs == 1 and classes and len(classes) == 2 else None,
+            label_cut=_label_cut(link, error_costs)
+            if n_outputs == 1 and classes and len(classes) == 2
+            else None,
             unseen=np.asarray(unseen, dtype=np.float64),
             unseen_label=int(_labels(unseen[np.newaxis], error_costs)[0]) if classes else -1,
             settles=_settles(fitted),

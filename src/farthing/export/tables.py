@@ -113,7 +113,11 @@ class Tables:
     def of(cls, program: Program) -> Tables:
         """Return the tables of a program."""
         plan = program.plan
-        made = cls({TreePlan: "tree", StationPlan: "station", VotePlan: "vote", ClassVotePlan: "class_vote"}[type(plan)])
+        made = cls(
+            {TreePlan: "tree", StationPlan: "station", VotePlan: "vote", ClassVotePlan: "class_vote"}[
+                type(plan)
+            ]
+        )
         made._add_prices(program)
         if isinstance(plan, TreePlan):
             made._add_tree_plan(program, plan)
@@ -131,7 +135,7 @@ class Tables:
         self.tables["OWN"] = real(prices.own)
         if len(prices.shared):
             self.tables["SHARED"] = real(prices.shared)
-            self.tables["GROUP_OF"] = whole(prices.group_of)
+            self.tables["GROUP_OF"] = Table(whole([-1, *prices.group_of]).kind, list(prices.group_of))
         self.numbers |= {
             "FARTHING_FEATURES": prices.n_columns,
             "FARTHING_ITEMS": len(prices.names),
@@ -179,9 +183,7 @@ class Tables:
         }
         assert program.n_outputs == table.n_outputs
 
-    def _tree_table(
-        self, program: Program, predictors: Sequence[object], routes: object = None
-    ) -> TreeTable:
+    def _tree_table(self, program: Program, predictors: Sequence[object], routes: object = None) -> TreeTable:
         prices = program.prices
         return TreeTable.of(predictors, prices.slot, len(prices.names), routes)  # type: ignore[arg-type]
 

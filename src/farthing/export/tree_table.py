@@ -124,8 +124,10 @@ class TreeTable:
             if own.any() != own.all():
                 raise ExportError(f"column {column} is tested both as a number and as a category")
             if own.any():
-                sets = [_code_sets(forest, node) for node in np.flatnonzero(inner & (forest.feature == column))]
-                width = max(1, max(len(each.rstrip(b"\0")) for pair in sets for each in pair))
+                sets = [
+                    _code_sets(forest, node) for node in np.flatnonzero(inner & (forest.feature == column))
+                ]
+                width = max(1, *(len(each.rstrip(b"\0")) for pair in sets for each in pair))
                 slot = self.slot_of(column)
                 self.set_bytes[slot] = max(self.set_bytes[slot], width)
 
@@ -134,7 +136,7 @@ class TreeTable:
         refused = forest.missing if routes else predictor.refused_ways
         for tree in range(forest.n_trees):
             start = int(forest.offsets[tree])
-            # Right children wait on a stack until the left ones are written, with the node whose skip they set.
+            # Right children wait until the left ones are written, with the node whose skip they set.
             waiting = [(start, -1)]
             while waiting:
                 node, parent = waiting.pop()
@@ -201,7 +203,7 @@ class _Pools:
 
 
 def _code_sets(forest: Forest, node: int) -> tuple[bytes, bytes]:
-    """Return the codes that go left and right from a node, as bytes with the lowest code in the lowest bit."""
+    """Return the codes that go left and right from a node; the lowest code is the lowest bit."""
     width, first = int(forest.category_widths[forest.feature[node]]), int(forest.category[node])
     words = forest.category_words[first : first + 2 * width].astype("<u8")
     return words[:width].tobytes(), words[width:].tobytes()

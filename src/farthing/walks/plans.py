@@ -40,7 +40,8 @@ class LinkStep:
         "first" and "take": the first one or the first ``number`` outputs. "divide", "times": all of them, by
         ``number``. "sigmoid": one log-odds to two probabilities; "second" is the second of them. "softmax",
         "normalise", "exponential" as in `farthing.base.links`. "one": a single class is certain. "temper":
-        probabilities to the power of one over ``number``. "mean_grade": the mean of ``grades``. Steps that begin with "single" round as XGBoost does.
+        probabilities to the power of one over ``number``. "mean_grade": the mean of ``grades``. Steps that
+        begin with "single" round to float32, as XGBoost does.
     number : float
         What a step takes.
     grades : tuple of float

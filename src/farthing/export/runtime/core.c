@@ -89,10 +89,14 @@ int32_t farthing_next(farthing_state *s)
     while ((item = policy_wants(s)) >= 0) {
         if (!(s->flags[item] & ANSWERED)) {
             if (affords(s, item)) {
+#if FARTHING_ITEMS > FARTHING_FEATURES
                 if (item < FARTHING_FEATURES) break;
                 buy(s, item);
                 s->flags[item] |= LOOKED;
                 s->value[item] = 1.0;
+#else
+                break;
+#endif
             } else {
                 s->value[item] = NAN;
             }

@@ -90,7 +90,9 @@ class TreeVoteModel(TreeModel, VoteModel):
     def plan(self) -> Plan:
         """Return the trees in order, or the bounds of a curtailed vote."""
         if self.order is None:
-            return TreePlan(self.predictor, (self.forest.n_trees,), (self.costs.n_columns,) if self.costs.calls else ())
+            return TreePlan(
+                self.predictor, (self.forest.n_trees,), (self.costs.n_columns,) if self.costs.calls else ()
+            )
         return self.class_curtailment.plan() if self.forest.n_outputs > 1 else self.curtailment.plan()
 
     def outputs(

@@ -39,7 +39,11 @@ class VoteModel(ClassifierModel):
         """Return the steps to probabilities."""
         if len(self.classes) == 1:
             return (LinkStep("one"),)
-        return (LinkStep("times", 2.0), LinkStep("sigmoid")) if len(self.classes) == 2 else (LinkStep("softmax"),)
+        return (
+            (LinkStep("times", 2.0), LinkStep("sigmoid"))
+            if len(self.classes) == 2
+            else (LinkStep("softmax"),)
+        )
 
 
 class VoteClassifier(ContractClassifier):

@@ -5,50 +5,30 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.export.walking import STRICT, CWalk, assert_same_walks, c_walk, compile_c
+from tests.export.walking import (
+    EXPORTED,
+    KINDS,
+    NOT_EXPORTED,
+    STRICT,
+    CWalk,
+    assert_same_walks,
+    c_walk,
+    compile_c,
+    fitted,
+)
 
 from farthing.base import FittedModel
-from farthing.base.registry import get, registered, trials
-from farthing.checks.fitting import fit
-from farthing.checks.problems import problems
+from farthing.base.registry import get
 from farthing.errors import ExportError
 from farthing.export import FLAGS, Program, export_model
 from farthing.export.links import apply_link
 
-# Methods without a plan; the class of the fitted model says why.
-NOT_EXPORTED = {
-    "AdaBoostRSClassifier", "AdaptGbrtClassifier", "AdaptLinClassifier", "AdaptLstsqClassifier",
-    "DAGClassifier",    "EarlyExitRanker", "EdgeClassifier", "EdgeRegressor", "L1GateClassifier", "MarginNeighborsClassifier",
-    "OneVsRestClassifier", "PipelineClassifier", "PipelineRegressor", "RandomOrderClassifier",
-    "ValueOfClassifier",    "WeightedGateClassifier",
-}  # fmt: skip
-# These choose among other methods, and export what they chose; their fits take seconds.
-CHOOSING = {"BudgetedClassifier", "BudgetedRanker", "BudgetedRegressor"}
-EXPORTED = sorted(set(registered()) - NOT_EXPORTED - CHOOSING)
-# One method of each kind of plan, at a setting that uses most of its runtime, by the number of its trial.
-KINDS = {
-    "tree": ("EarlyExitClassifier", 1),
-    "station": ("CronusClassifier", 1),
-    "vote": ("AdaBoostClassifier", 2),
-}
-KINDS |= {"class_vote": ("AdaBoostClassifier", 3), "stages": ("MiserCascadeClassifier", 1)}
-
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
-
-
-def fitted(method: str, trial: int, table: int = 1) -> tuple[Any, Any]:
-    """Return a fitted model and unseen rows: numbers (0), or with categories (1)."""
-    estimator = trials(method)[min(trial, len(trials(method)) - 1)]
-    problem = problems(estimator, "narrow")[table]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return fit(estimator, problem), problem.fresh
 
 
 @pytest.fixture(scope="module")

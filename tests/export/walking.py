@@ -5,16 +5,47 @@ from __future__ import annotations
 import ctypes
 import math
 import subprocess
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from farthing.base.registry import registered, trials
+from farthing.checks.fitting import fit
+from farthing.checks.problems import problems
 from farthing.export import FLAGS, Program, export_model
 from farthing.walks import REFUSED
 
+# Methods without a plan; the class of the fitted model says why.
+NOT_EXPORTED = {
+    "AdaBoostRSClassifier", "AdaptGbrtClassifier", "AdaptLinClassifier", "AdaptLstsqClassifier",
+    "DAGClassifier", "EarlyExitRanker", "EdgeClassifier", "EdgeRegressor", "L1GateClassifier",
+    "MarginNeighborsClassifier", "OneVsRestClassifier", "PipelineClassifier", "PipelineRegressor",
+    "RandomOrderClassifier", "ValueOfClassifier", "WeightedGateClassifier",
+}  # fmt: skip
+# These choose among other methods, and export what they chose; their fits take seconds.
+CHOOSING = {"BudgetedClassifier", "BudgetedRanker", "BudgetedRegressor"}
+EXPORTED = sorted(set(registered()) - NOT_EXPORTED - CHOOSING)
+# One method of each kind of plan, at a setting that uses most of its runtime, by the number of its trial.
+KINDS = {
+    "tree": ("EarlyExitClassifier", 1),
+    "station": ("CronusClassifier", 1),
+    "vote": ("AdaBoostClassifier", 2),
+}
+KINDS |= {"class_vote": ("AdaBoostClassifier", 3), "stages": ("MiserCascadeClassifier", 1)}
+
 STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
+
+
+def fitted(method: str, trial: int, table: int = 1) -> tuple[Any, Any]:
+    """Return a fitted model and unseen rows: numbers (0), or with categories (1)."""
+    estimator = trials(method)[min(trial, len(trials(method)) - 1)]
+    problem = problems(estimator, "narrow")[table]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fit(estimator, problem), problem.fresh
 
 
 class CWalk:
@@ -89,20 +120,23 @@ def c_walk(
     return CWalk(ctypes.CDLL(str(shared)), Program.of(model), exported.state_bytes)
 
 
+def random_walks(model: Any, table: Any, n_walks: int, seed: int) -> Iterator[tuple[Any, Any, Any, float]]:
+    """Yield row, budget, known features and share of refusals of random walks."""
+    rng = np.random.default_rng(seed)
+    names, costs = model.fitted_.schema.names, model.fitted_.costs
+    total = costs.total(costs.features)
+    for number in range(n_walks):
+        row = dict(zip(names, table[int(rng.integers(len(table)))], strict=True))
+        budget = [None, 0.0, float(rng.random() * total), 1e300][number % 4]
+        known = {name: row[name] for name in names if rng.random() < 0.3} if number % 5 == 0 else {}
+        yield row, budget, known, float(rng.random() * 0.5)
+
+
 def assert_same_walks(model: Any, other: Any, table: Any, n_walks: int, seed: int = 0) -> int:
     """Walk random rows with random refusals, budgets and known features; return the number of questions."""
     rng = np.random.default_rng(seed)
-    names = model.fitted_.schema.names
-    total = model.fitted_.costs.total(model.fitted_.costs.features)
-    asked = 0
-    for walk_number in range(n_walks):
-        row = dict(zip(names, table[int(rng.integers(len(table)))], strict=True))
-        budget = [None, 0.0, float(rng.random() * total), math.inf][walk_number % 4]
-        known = {}
-        if walk_number % 5 == 0:
-            known = {name: row[name] for name in names if rng.random() < 0.3}
-        asked += _same_walk(model, other, row, budget, known, refuses=rng.random() * 0.5, rng=rng)
-    return asked
+    walks = random_walks(model, table, n_walks, seed)
+    return sum(_same_walk(model, other, *walk, rng=rng) for walk in walks)
 
 
 def _same_walk(
@@ -111,8 +145,8 @@ def _same_walk(
     row: dict[str, Any],
     budget: Any,
     known: dict[str, Any],
-    *,
     refuses: float,
+    *,
     rng: Any,
 ) -> int:
     fitted = model.fitted_

@@ -28,4 +28,5 @@ def export(
         exported = export_model(load_model(model), output, to=to, name=name)
         for path in exported.paths:
             typer.echo(f"wrote {path}")
-        typer.echo(f"{exported.table_bytes} bytes of tables, {exported.state_bytes} bytes for each walk")
+        walk = "" if exported.state_bytes is None else f", {exported.state_bytes} bytes for each walk"
+        typer.echo(f"{exported.table_bytes} bytes of tables{walk}")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from importlib.resources import files
 from typing import Final
 
 from farthing.export.c_links import conclusions, number, widest
 from farthing.export.program import Program
+from farthing.export.runtime_files import Written, runtime
 from farthing.export.tables import Table, Tables
 
 # Columns of the written code.
@@ -17,25 +16,6 @@ _LINE: Final = 110
 
 FLAGS: Final = "-std=c99 -ffp-contract=off"
 """Compiler flags under which sums are added and rounded as in the library."""
-
-
-@dataclass(frozen=True)
-class Written:
-    """An export: the files by name, and its sizes.
-
-    Parameters
-    ----------
-    files : dict of str to str
-        The text of each file.
-    table_bytes : int
-        Bytes of the constant tables.
-    state_bytes : int
-        Bytes of the state of one walk, on a machine with 8-byte doubles and the usual alignment.
-    """
-
-    files: dict[str, str]
-    table_bytes: int
-    state_bytes: int
 
 
 def write_c(program: Program, name: str) -> Written:
@@ -61,20 +41,16 @@ def write_c(program: Program, name: str) -> Written:
         *_constants(tables),
         *(_array(key, table) for key, table in tables.tables.items()),
         *_macros(program, tables),
-        *(_runtime(f"{part}.c") for part in parts),
+        *(runtime(f"{part}.c") for part in parts),
         conclusions(program, tables),
-        _runtime(f"{tables.kind}_plan.c"),
-        _runtime("decision.c"),
+        runtime(f"{tables.kind}_plan.c"),
+        runtime("decision.c"),
     ]
     return Written(
         {f"{name}.h": header, f"{name}.c": "\n".join(source)},
         table_bytes=sum(table.size for table in tables.tables.values()),
-        state_bytes=_aligned(fields),
+        state_bytes=_aligned(fields, tables),
     )
-
-
-def _runtime(name: str) -> str:
-    return (files("farthing.export") / "runtime" / name).read_text(encoding="utf-8")
 
 
 def _state_fields(program: Program, tables: Tables) -> list[tuple[str, str, int]]:
@@ -108,8 +84,9 @@ def _state_fields(program: Program, tables: Tables) -> list[tuple[str, str, int]
     return [*fields, *(("uint8_t", key, 0) for key in flags)]
 
 
-def _aligned(fields: Sequence[tuple[str, str, int]]) -> int:
-    sizes = {"double": 8, "int32_t": 4, "farthing_node": 2, "uint8_t": 1}
+def _aligned(fields: Sequence[tuple[str, str, int]], tables: Tables) -> int:
+    node = 4 if tables.numbers.get("FINISHED", 0) > 65535 else 2
+    sizes = {"double": 8, "int32_t": 4, "farthing_node": node, "uint8_t": 1}
     total = sum(sizes[kind] * max(1, length) for kind, _, length in fields)
     return -(-total // 8) * 8
 
@@ -122,7 +99,7 @@ int farthing_known(farthing_state *state, int32_t feature, double value);
 int32_t farthing_next(farthing_state *state);
 /* What the feature asked for would cost now; 0 at the end. */
 double farthing_price(farthing_state *state);
-/* Answer and pay: a number, the code of a category, or NAN, which is measured and missing. -1: no question. */
+/* Answer and pay: a number, the code of a category, NAN if it is missing. -1: no question. */
 int farthing_tell(farthing_state *state, double value);
 /* Refuse: the feature cannot be had, which is free. -1: no question. */
 int farthing_refuse(farthing_state *state);
@@ -137,7 +114,7 @@ def _header(program: Program, tables: Tables, name: str, fields: Sequence[tuple[
     guard = re.sub(r"\W", "_", name).upper() + "_H"
     budget = "HUGE_VAL" if program.budget is None else number(program.budget)
     lines = [
-        f"/* A {program.method} of Farthing as a walk: it asks for one feature at a time and keeps the account.",
+        f"/* A {program.method} of Farthing as a walk, which asks for one feature at a time.",
         f"   Compile the source with {FLAGS}; on x86 in 32 bits, add -msse2 -mfpmath=sse. */",
         f"#ifndef {guard}\n#define {guard}\n\n#include <math.h>\n#include <stdint.h>\n",
         f"#define FARTHING_BUDGET {budget}",
@@ -147,7 +124,7 @@ def _header(program: Program, tables: Tables, name: str, fields: Sequence[tuple[
             for key in tables.numbers
             if key.startswith("FARTHING_")
         ),
-        f"#define FARTHING_STATE_BYTES {_aligned(fields)} /* with 8-byte doubles and the usual alignment */\n",
+        f"#define FARTHING_STATE_BYTES {_aligned(fields, tables)} /* with aligned 8-byte doubles */\n",
         *_feature_lines(program),
         *_label_lines(program),
     ]

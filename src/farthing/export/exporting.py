@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Final
 
 from farthing.base import BudgetedEstimator
-from farthing.export.c_writer import Written, write_c
+from farthing.export.c_writer import write_c
+from farthing.export.js_writer import write_js
 from farthing.export.program import Program
+from farthing.export.runtime_files import Written
 
-TARGETS: Final = {"c": write_c}
+TARGETS: Final = {"c": write_c, "js": write_js}
 """What a model can be exported to."""
 
 
@@ -23,13 +25,15 @@ class Exported:
     ----------
     paths : tuple of Path
         The files.
-    table_bytes, state_bytes : int
-        See `farthing.export.c_writer.Written`.
+    table_bytes : int
+        Bytes of the constant tables, as C stores them.
+    state_bytes : int or None
+        Bytes of the state of one walk in C.
     """
 
     paths: tuple[Path, ...]
     table_bytes: int
-    state_bytes: int
+    state_bytes: int | None
 
 
 def export_model(
@@ -43,8 +47,8 @@ def export_model(
         Fitted.
     folder : path
         Where the files go; it is made if it does not exist.
-    to : {"c"}
-        The language.
+    to : {"c", "js"}
+        The language: C99, or an ES module with types.
     name : str
         The name of the files, without extension.
 

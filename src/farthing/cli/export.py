@@ -17,7 +17,7 @@ def export(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The folder to write; it is made if needed.")
     ],
-    to: Annotated[str, typer.Option(help="The language: c, or js for an ES module.")] = "c",
+    to: Annotated[str, typer.Option(help="c; js, an ES module; or html, a page that works offline.")] = "c",
     name: Annotated[str, typer.Option(help="The name of the files, without extension.")] = "model",
 ) -> None:
     """Write a model as a program that asks for one feature at a time, without Python."""

@@ -13,7 +13,7 @@ from farthing.export.js_writer import write_js
 from farthing.export.program import Program
 from farthing.export.runtime_files import Written
 
-TARGETS: Final = {"c": write_c, "js": write_js}
+TARGETS: Final = ("c", "js", "html")
 """What a model can be exported to."""
 
 
@@ -47,8 +47,8 @@ def export_model(
         Fitted.
     folder : path
         Where the files go; it is made if it does not exist.
-    to : {"c", "js"}
-        The language: C99, or an ES module with types.
+    to : {"c", "js", "html"}
+        C99, an ES module with types, or the consultation page as one file that works offline.
     name : str
         The name of the files, without extension.
 
@@ -65,7 +65,7 @@ def export_model(
         raise ValueError(f"to must be one of {', '.join(TARGETS)}; got {to!r}")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise ValueError(f"name must be letters, digits and underscores; got {name!r}")
-    written: Written = TARGETS[to](Program.of(model), name)
+    written = _write(model, to, name)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     paths = []
@@ -73,3 +73,13 @@ def export_model(
         paths.append(target / file)
         paths[-1].write_text(text, encoding="utf-8")
     return Exported(tuple(paths), written.table_bytes, written.state_bytes)
+
+
+def _write(model: BudgetedEstimator, to: str, name: str) -> Written:
+    program = Program.of(model)
+    if to == "html":
+        # The page is part of the service, whose package needs the extra `serve`.
+        from farthing.export.html_writer import write_html  # noqa: PLC0415
+
+        return write_html(program, name, model)
+    return write_js(program, name) if to == "js" else write_c(program, name)

@@ -280,7 +280,7 @@ class Tables:
         predictors = list({id(each.trees): each.trees for each in trees}.values())
         table = self._tree_table(program, predictors, plan.routes)
         self._add_trees(program, table)
-        first = {}
+        first: dict[int, int] = {}
         for predictor in predictors:
             first[id(predictor)] = sum(p.forest.n_trees for p in predictors[: len(first)])
         spans = [

@@ -125,7 +125,8 @@ class TreeTable:
                 raise ExportError(f"column {column} is tested both as a number and as a category")
             if own.any():
                 sets = [
-                    _code_sets(forest, node) for node in np.flatnonzero(inner & (forest.feature == column))
+                    _code_sets(forest, node)
+                    for node in np.flatnonzero(inner & (forest.feature == column)).tolist()
                 ]
                 width = max(1, *(len(each.rstrip(b"\0")) for pair in sets for each in pair))
                 slot = self.slot_of(column)

@@ -13,6 +13,7 @@
     +-- RoundError    (RuntimeError) an online gate that gets a label out of turn
     +-- FileError     (ValueError)  a file that is not an intact Farthing model
     +-- ModelImportError (ValueError) a model of another library that cannot be imported
+    +-- ExportError   (ValueError)  a model that cannot be written in another language
     +-- ServiceError  (RuntimeError) a service that did not answer as expected
     +-- ClusterError  (RuntimeError) a cluster that is not there, or loses its workers
 
@@ -68,6 +69,10 @@ class FileError(FarthingError, ValueError):
 
 class ModelImportError(FarthingError, ValueError):
     """A model of another library cannot be imported: its kind, splits or output have no equivalent here."""
+
+
+class ExportError(FarthingError, ValueError):
+    """A model cannot be written in another language: its walk needs more than tables."""
 
 
 class ServiceError(FarthingError, RuntimeError):

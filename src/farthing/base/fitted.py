@@ -5,15 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base.guarantee import Certificate
 from farthing.costs import CostSheet
+from farthing.errors import ExportError
 from farthing.table import Schema
 from farthing.walks import Policy, Stand, Walk, walk_rows
+from farthing.walks.plans import Link, LinkStep, Plan
 
 #: Metadata of a field that a file may lack; it is None then.
 OPTIONAL: Final = {"optional": True}
@@ -46,6 +48,9 @@ class FittedModel(ABC):
     prior: NDArray[np.float64]
     budget: float | None = None
     certificate: Certificate | None = field(default=None, metadata=OPTIONAL)
+
+    #: Why there is no `plan`; for the error of an export.
+    no_plan: ClassVar[str] = "the method has not defined one"
 
     # What a method defines.
 
@@ -114,6 +119,20 @@ class FittedModel(ABC):
             raise ValueError("prior must be a list of finite floats")
         if tuple(self.ledger_names) != tuple(self.costs.features):
             raise ValueError("the cost sheet and the columns are not the same features in the same order")
+
+    def plan(self) -> Plan:
+        """Return the policy as tables, for `farthing.export`; by default there are none.
+
+        Raises
+        ------
+        ExportError
+            If the walk cannot be written as one of the plans.
+        """
+        raise ExportError(f"its walk has no plan: {self.no_plan}")
+
+    def link_steps(self) -> Link:
+        """Return `conclude` as steps, for `farthing.export`."""
+        raise ExportError("its link from raw outputs to predictions is not given as steps")
 
     # What classifiers and regressors differ in.
 
@@ -327,6 +346,12 @@ class RegressorModel(FittedModel):
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the first raw output, shape (n_rows,)."""
         return outputs[:, 0]
+
+    def link_steps(self) -> Link:
+        """Return the step to the first raw output."""
+        if type(self).conclude is not RegressorModel.conclude:
+            return super().link_steps()
+        return (LinkStep("first"),)
 
     def results(self, outputs: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
         """Return values (n_rows,), and no probabilities."""

@@ -23,6 +23,7 @@ from farthing.trees import (
     same_values,
 )
 from farthing.walks import ForestPolicy, PaidTrees, Policy, Stand
+from farthing.walks.plans import Plan, TreePlan
 
 # Rows that refuse the same columns are predicted together from this number on; fewer are walked, since their
 # trees must be prepared first.
@@ -96,6 +97,14 @@ class TreeModel(FittedModel):
         if self.costs.calls:
             return PaidTrees(self.predictor, [self.forest.n_trees], [self.costs.n_columns])
         return ForestPolicy.of(self.predictor)
+
+    def plan(self) -> Plan:
+        """Return the trees in order; methods that walk them otherwise override it."""
+        if type(self).policy is not TreeModel.policy:
+            return super().plan()
+        return TreePlan(
+            self.predictor, (self.forest.n_trees,), (self.costs.n_columns,) if self.costs.calls else ()
+        )
 
     def outputs(
         self,

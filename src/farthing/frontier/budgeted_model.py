@@ -17,7 +17,8 @@ from farthing.base import (
 )
 from farthing.costs import RowLedger
 from farthing.learning.calibration import temper
-from farthing.walks import Plan, Policy, Split, Stand, pass_refusal, split_of, stand_of
+from farthing.walks import Expectation, Policy, Split, Stand, pass_refusal, split_of, stand_of
+from farthing.walks.plans import Link, LinkStep, Plan
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -77,6 +78,14 @@ class ChosenModel(FittedModel):
     def label_shares(self, stand: Stand) -> NDArray[np.float64] | None:
         """Return what the inner model knows of the labels where a row stands."""
         return self.model.fitted_.label_shares(stand)
+
+    def plan(self) -> Plan:
+        """Return the plan of the inner model, which predicts where no seed is given."""
+        return self.model.fitted_.plan()
+
+    def link_steps(self) -> Link:
+        """Return the steps of the inner model."""
+        return self.model.fitted_.link_steps()
 
     def outputs(
         self,
@@ -143,6 +152,11 @@ class ChosenClassifierModel(ChosenModel, PricedErrorsModel):
         """Return the calibrated probabilities, shape (n_rows, n_classes)."""
         return temper(within.conclude(outputs), self.temperature)
 
+    def link_steps(self) -> Link:
+        """Return the steps of the inner model, and the calibration."""
+        inner = super().link_steps()
+        return inner if self.temperature == 1 else (*inner, LinkStep("temper", self.temperature))
+
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the raw outputs, which are probabilities."""
         return outputs
@@ -179,8 +193,8 @@ class _TranslatedPolicy:
     def refuse(self, column: int) -> None:
         pass_refusal(self._policy, column)
 
-    def plan(self) -> Plan | None:
-        told = getattr(self._policy, "plan", None)
+    def expectation(self) -> Expectation | None:
+        told = getattr(self._policy, "expectation", None)
         return None if told is None else told()
 
     def why_ended(self) -> str | None:

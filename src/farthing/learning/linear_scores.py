@@ -15,6 +15,7 @@ from farthing.learning.terms import Scorer
 from farthing.store import register_codec
 from farthing.typing import Floats
 from farthing.walks import Policy
+from farthing.walks.plans import LinearSum
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +121,12 @@ class LinearScores:
     def scorer(self, coef: Floats, intercept: Floats) -> Scorer:
         """Return the scores of the same terms with other coefficients; see `Terms`."""
         return _LinearScorer(replace(self, coef=coef, intercept=intercept))
+
+    def sum_plan(self, coef: Floats, intercept: Floats) -> LinearSum:
+        """Return the scores with other coefficients as tables; see `Terms`."""
+        active = (coef != 0).any(axis=1)
+        parts = (self.columns, self.category, self.mean, self.scale, coef)
+        return LinearSum(*(part[active] for part in parts), intercept)
 
     def outputs(
         self,

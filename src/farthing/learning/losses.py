@@ -21,6 +21,7 @@ from farthing._core import softmax_steps as core_softmax_steps
 from farthing.base import sigmoid, softmax
 from farthing.collective import group_totals, mean
 from farthing.typing import Floats
+from farthing.walks.plans import Link, LinkStep
 
 Target: TypeAlias = NDArray[Any]
 Steps: TypeAlias = tuple[Floats, Floats | None]
@@ -237,6 +238,11 @@ def scores_to_probabilities(scores: Floats, n_classes: int) -> Floats:
     array([[0.5, 0.5]])
     """
     return sigmoid(scores) if n_classes == 2 else softmax(scores)
+
+
+def probability_steps(n_classes: int) -> Link:
+    """Return `scores_to_probabilities` as steps, for an export."""
+    return (LinkStep("sigmoid" if n_classes == 2 else "softmax"),)
 
 
 def _numbers(target: Target) -> Floats:

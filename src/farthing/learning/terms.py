@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.typing import Floats
+from farthing.walks.plans import LinearSum, TreeSum
 
 
 class Scorer(Protocol):
@@ -51,6 +52,10 @@ class Terms(Protocol):
 
     def terms(self, values: NDArray[np.floating]) -> Floats:
         """Return all terms of an encoded table, shape (n_rows, n_terms)."""
+        ...
+
+    def sum_plan(self, coef: Floats, intercept: Floats) -> TreeSum | LinearSum:
+        """Return `scorer` as tables, for an export."""
         ...
 
     def scorer(self, coef: Floats, intercept: Floats) -> Scorer:

@@ -16,6 +16,7 @@ from farthing.learning.terms import Scorer
 from farthing.store import register_codec
 from farthing.trees import Forest, Predictor
 from farthing.typing import Floats
+from farthing.walks.plans import LinearSum, TreeSum
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,13 +118,26 @@ class TreeTerms:
 
     def scorer(self, coef: Floats, intercept: Floats) -> Scorer:
         """Return weighted sums of the trees; those whose coefficients are 0 are left out."""
+        predictor = self._weighted(coef)
+        return _Constant(intercept) if predictor is None else _TreeSum(predictor, intercept)
+
+    def sum_plan(self, coef: Floats, intercept: Floats) -> TreeSum | LinearSum:
+        """Return the same sums as tables; see `Terms`."""
+        predictor = self._weighted(coef)
+        if predictor is not None:
+            return TreeSum(predictor, 0, predictor.forest.n_trees, intercept)
+        none = np.zeros(0)
+        return LinearSum(none.astype(np.int64), none, none, none, coef[:0], intercept)
+
+    def _weighted(self, coef: Floats) -> Predictor | None:
+        """Return the trees times their coefficients, without those whose coefficients are 0."""
         active = np.flatnonzero((coef != 0).any(axis=1))
         if not len(active):
-            return _Constant(intercept)
+            return None
         chosen = Forest.concat([self.forest.trees(tree, tree + 1) for tree in active.tolist()])
         sizes = np.diff(chosen.offsets)
         value = chosen.value * np.repeat(coef[active], sizes, axis=0)
-        return _TreeSum(Predictor(replace(chosen, node_values=value, n_outputs=coef.shape[1])), intercept)
+        return Predictor(replace(chosen, node_values=value, n_outputs=coef.shape[1]))
 
     @property
     def _tree_of_node(self) -> NDArray[np.int64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,8 @@ class OneVsRestModel(ClassifierModel):
             isinstance(model, TreeModel) and isinstance(model.policy(), ForestPolicy | PaidTrees)
             for model in self.binary_models
         )
+
+    no_plan: ClassVar[str] = "it walks one model for each class side by side"
 
     def policy(self, seed: int | None = None) -> OneVsRestPolicy:
         """Return a policy that walks the models one after another."""

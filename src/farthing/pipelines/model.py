@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,8 @@ class PipelineModel(FittedModel):
     def questions(self) -> PipelineQuestions:
         """How answers are encoded: as outputs of the transformer."""
         return PipelineQuestions(self.columns, self.model.fitted_.schema)
+
+    no_plan: ClassVar[str] = "its columns come from transformers of scikit-learn"
 
     def policy(self, seed: int | None = None) -> PipelinePolicy:
         """Return the policy of the model, which asks for inputs."""

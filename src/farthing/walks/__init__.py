@@ -5,7 +5,7 @@ from farthing.walks.decision import REFUSED, Ask, Decision, Decisions, Refusal
 from farthing.walks.forest_policy import ForestPolicy
 from farthing.walks.paid_trees import PaidTrees
 from farthing.walks.policy import Policy, pass_refusal
-from farthing.walks.reason import Outcome, Plan, Reason, RunnerUp, StopReason
+from farthing.walks.reason import Expectation, Outcome, Reason, RunnerUp, StopReason
 from farthing.walks.reasoning import Explained, split_of, stand_of
 from farthing.walks.row_walk import RowWalk
 from farthing.walks.split import Split, Stand
@@ -20,11 +20,11 @@ __all__ = [
     "Conclude",
     "Decision",
     "Decisions",
+    "Expectation",
     "Explained",
     "ForestPolicy",
     "Outcome",
     "PaidTrees",
-    "Plan",
     "Policy",
     "Reason",
     "Refusal",

@@ -134,7 +134,7 @@ def _in_words(outcome: Outcome) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Expectation:
     """What a method expects of the answers that it collects before it looks at them.
 
     Attributes

@@ -25,7 +25,7 @@ import numpy as np
 from farthing.trees import rows_of
 from farthing.typing import Floats, Integers
 from farthing.walks.policy import Policy
-from farthing.walks.reason import Outcome, Plan, Reason, RunnerUp, StopReason
+from farthing.walks.reason import Expectation, Outcome, Reason, RunnerUp, StopReason
 from farthing.walks.row_walk import RowWalk
 from farthing.walks.split import Split, Stand, Way
 
@@ -87,7 +87,7 @@ class Reasoning:
         split = split_of(row_walk.policy)
         ways = [] if split is None or split.column != column else split.ways()
         if split is None or not ways:
-            return self._by_plan(row_walk, feature, price)
+            return self._by_expectation(row_walk, feature, price)
         now = self._belief(row_walk)
         after = [self._after(row_walk, way) for way in ways]
         moved = np.array([_vector(one.belief) for one in after])
@@ -129,13 +129,13 @@ class Reasoning:
             tuple(features[column] for column in row_walk.refused),
         )
 
-    def _by_plan(self, row_walk: RowWalk, feature: str, price: float) -> Reason:
+    def _by_expectation(self, row_walk: RowWalk, feature: str, price: float) -> Reason:
         """Return the reason of a policy that is at no split with counts."""
         now = self._belief(row_walk)
-        told = getattr(row_walk.policy, "plan", None)
-        plan: Plan | None = None if told is None else told()
-        if plan is not None:
-            return Reason(feature, price, plan.measure, plan.risk, plan.fall, None, (), True, plan.source)
+        told = getattr(row_walk.policy, "expectation", None)
+        given: Expectation | None = None if told is None else told()
+        if given is not None:
+            return Reason(feature, price, given.measure, given.risk, given.fall, None, (), True, given.source)
         belief = _vector(now)
         risk = float(1 - belief @ belief) if _is_class(now) else None
         return Reason(feature, price, _measure(now), risk, None, None, (), True, "the belief of now alone")

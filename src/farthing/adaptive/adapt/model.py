@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,6 +152,8 @@ class AdaptModel(ClassifierModel):
                 seeds=None if seeds is None else seeds[sent],
             )
         return outputs, acquired
+
+    no_plan: ClassVar[str] = "its expensive model may be any scikit-learn model"
 
     def policy(self, seed: int | None = None) -> Policy:
         """Return a walk through gate and f1, then through the expensive model if the gate opens."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,6 +104,8 @@ class EdgeModel(FittedModel):
     def may_buy(self) -> NDArray[np.bool_]:
         """Return which columns the devices measure, shape (n_features,)."""
         return self.devices.measured(len(self.schema))
+
+    no_plan: ClassVar[str] = "its questions go to devices, whose answers are messages"
 
     def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - devices are not stochastic
         """Return a walk over all devices, in order."""

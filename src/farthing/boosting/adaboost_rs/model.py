@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Final, Self
+from typing import ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +79,8 @@ class AdaBoostRSModel(VoteModel):
         if self.mean_votes is None or self.spreads is None:
             return None
         return self.mean_votes, self.spreads
+
+    no_plan: ClassVar[str] = "its votes are drawn by a generator of random numbers in the compiled core"
 
     def policy(self, seed: int | None = None) -> Policy:
         """Return the policy that draws learners, or takes them from the top of the list."""

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from farthing.base import PricedErrorsModel, RegressorModel, TreeModel
 from farthing.costs import CostSheet
-from farthing.learning.losses import newton_targets, scores_to_probabilities
+from farthing.learning.losses import newton_targets, probability_steps, scores_to_probabilities
 from farthing.trees import Forest, Progress
 from farthing.typing import Floats
+from farthing.walks.plans import Link
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -156,6 +157,10 @@ class GreedyMiserClassifierModel(GreedyMiserModel, PricedErrorsModel):
         left, rest = max(0.0, 1.0 - float(shares[own].sum())), float(before[~own].sum())
         shares[~own] = before[~own] * (left / rest if rest > 0 else 0.0)
         return np.asarray(shares / max(float(shares.sum()), 1e-300))
+
+    def link_steps(self) -> Link:
+        """Return the step to probabilities."""
+        return probability_steps(len(self.classes))
 
     def shifted(self, offsets: NDArray[np.float64]) -> Self:
         """Return the model whose score of each class is higher by an offset, shape (n_classes,).

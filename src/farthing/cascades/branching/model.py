@@ -13,11 +13,12 @@ from farthing.base import ClassifierModel, TreeModel
 from farthing.cascades.branching.policy import BranchPolicy
 from farthing.cascades.branching.routing_tree import branch_numbers, path_columns
 from farthing.costs import spending_limit
-from farthing.learning.losses import scores_to_probabilities
+from farthing.learning.losses import probability_steps, scores_to_probabilities
 from farthing.trees import Forest, Predictor, Progress
 from farthing.trees.node_arrays import MISSING_STAY
 from farthing.typing import Floats
 from farthing.walks import Policy, walk_rows
+from farthing.walks.plans import Link, Plan, Station, StationPlan, TreeSum
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,6 +47,14 @@ class BranchingCascadeModel(TreeModel, ClassifierModel):
     def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - trees are not stochastic
         """Return a walk down the routes and through the purchases of a branch."""
         return BranchPolicy(self)
+
+    def plan(self) -> Plan:
+        """Return the branches as stations, and the routes to them."""
+        stations = tuple(
+            Station(tuple(self.columns(branch).tolist()), TreeSum(self.predictor, self._begin(branch), end))
+            for branch, end in enumerate(self.ends.tolist())
+        )
+        return StationPlan(stations, self.prior, partial=True, routes=self._router)
 
     def outputs(
         self,
@@ -108,6 +117,10 @@ class BranchingCascadeModel(TreeModel, ClassifierModel):
     def conclude(self, outputs: Floats) -> Floats:
         """Return the probability of each class, shape (n_rows, n_classes)."""
         return scores_to_probabilities(outputs, len(self.classes))
+
+    def link_steps(self) -> Link:
+        """Return the step to probabilities."""
+        return probability_steps(len(self.classes))
 
     # Files.
 

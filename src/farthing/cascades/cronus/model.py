@@ -11,9 +11,10 @@ from farthing.base import ClassifierModel, RegressorModel
 from farthing.cascades.cronus.objective import Stage
 from farthing.cascades.score_tree import ScoreTree, ScoreTreeModel
 from farthing.cascades.score_tree.tree import NO_CHILD
-from farthing.learning.losses import scores_to_probabilities
+from farthing.learning.losses import probability_steps, scores_to_probabilities
 from farthing.learning.terms import Terms
 from farthing.typing import Floats
+from farthing.walks.plans import Link, Readout
 
 
 def as_chain(stages: list[Stage], terms: Terms) -> ScoreTree:
@@ -66,6 +67,15 @@ class CronusClassifierModel(CronusModel, ClassifierModel):
         # A row that leaves before the last stage is rejected, and one that goes on is read out again.
         return np.asarray(np.minimum(odds, 0.0))
 
+    def readout_of(self, node: int) -> Readout:
+        """Return `read_out` as data."""
+        most = np.inf if node == len(self.offsets) - 1 else 0.0
+        return Readout(slope=self.slope, offset=float(self.offsets[node]), most=most)
+
+    def link_steps(self) -> Link:
+        """Return the step to probabilities."""
+        return probability_steps(len(self.classes))
+
     def conclude(self, outputs: Floats) -> Floats:
         """Return the probability of each class, shape (n_rows, n_classes)."""
         return scores_to_probabilities(outputs, len(self.classes))
@@ -97,6 +107,10 @@ class CronusRankerModel(CronusModel, RegressorModel):
     def read_out(self, node: int, scores: Floats) -> Floats:
         """Return the predictions of rows that leave at a stage, shape (n_rows, 1)."""
         return np.asarray(self.scale * rank_places(node, scores) + self.shift)
+
+    def readout_of(self, node: int) -> Readout:
+        """Return `read_out` as data."""
+        return Readout(slope=self.scale, offset=self.shift, ranks=float(node))
 
     def check(self) -> None:
         """Raise ValueError if the predictions do not keep the order."""

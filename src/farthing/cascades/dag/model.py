@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,6 +158,8 @@ class StateGraphModel(ClassifierModel):
         return float(self.costs.without_calls().total(self.states[-1]) + calls[0])
 
     # Predicting.
+
+    no_plan: ClassVar[str] = "its policies may be any scikit-learn model"
 
     def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - not stochastic
         """Return a walk from state to state."""

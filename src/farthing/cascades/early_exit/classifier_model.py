@@ -16,6 +16,7 @@ from farthing.costs import RowLedger
 from farthing.trees import Progress
 from farthing.typing import Floats
 from farthing.walks import Policy, Split, Stand
+from farthing.walks.plans import Exit, Plan, Risk, TreePlan, ends_outside, riskiest
 
 # Outputs and purchases at all exits are kept for all variants, unless they would take more memory than this.
 _MOST_KEPT_BYTES: Final = 2**27
@@ -37,6 +38,17 @@ class EarlyExitClassifierModel(EarlyExitModel, PricedErrorsModel):
     def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - trees are not stochastic
         """Return a walk from exit to exit."""
         return ExitPolicy(self)
+
+    def plan(self) -> Plan:
+        """Return the trees with the exits between them."""
+        return TreePlan(self.inner.predictor, self.exits, self.call_places, self._exit())
+
+    def _exit(self) -> Exit:
+        if len(self.prior) == 1:
+            return ends_outside(self.is_clear, riskiest(lambda scores: self.certainty(self.conclude(scores))))
+        costs = self.error_costs
+        scale = 1.0 if costs is None else max(float(costs.max()), _TINY)
+        return Risk(self.link_steps(), self.threshold, costs, certainty=True, scale=scale)
 
     def outputs(
         self,

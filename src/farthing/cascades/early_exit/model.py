@@ -14,6 +14,7 @@ from farthing.base import BudgetedEstimator, FittedModel, TreeModel
 from farthing.costs import CostSheet
 from farthing.trees import Forest, Progress
 from farthing.walks import PaidTrees, Stand
+from farthing.walks.plans import Link
 
 # (number of the exit from 1, number of all exits, raw outputs of the rows left, their numbers) to which of
 # them go on.
@@ -105,6 +106,10 @@ class EarlyExitModel(FittedModel):
     def label_shares(self, stand: Stand) -> NDArray[np.float64] | None:
         """Return what the boosted model knows of the labels where a row stands."""
         return self.inner.label_shares(stand)
+
+    def link_steps(self) -> Link:
+        """Return the steps of the boosted model."""
+        return self.inner.link_steps()
 
     def descend(
         self,

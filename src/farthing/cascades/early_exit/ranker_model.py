@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,8 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
 
     margin: float
     k: int
+
+    no_plan: ClassVar[str] = "whether a document leaves depends on the other documents of its query"
 
     def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - trees are not stochastic
         """Return the policy of a query of one document, which never leaves."""

@@ -11,7 +11,9 @@ import numpy as np
 from farthing.base import BudgetKind, PricedErrorsModel
 from farthing.cascades.miser_cascade.model import MiserCascadeModel
 from farthing.cascades.miser_cascade.readout import ClassReadout
+from farthing.learning.losses import probability_steps
 from farthing.typing import Floats
+from farthing.walks.plans import Link, LinkStep
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,6 +50,11 @@ class MiserCascadeClassifierModel(MiserCascadeModel, PricedErrorsModel):
     def conclude(self, outputs: Floats) -> Floats:
         """Return the probability of each class, shape (n_rows, n_classes)."""
         return self.readout.probabilities(self.readout.scores(outputs))
+
+    def link_steps(self) -> Link:
+        """Return the steps to probabilities."""
+        n_scores = len(self.prior) - self.readout.gated
+        return (LinkStep("take", n_scores), *probability_steps(len(self.classes)))
 
     def at(self, cap: float | None, budget_kind: BudgetKind) -> Self:
         """Return the model of another budget; with error costs, None minimises errors plus spend."""

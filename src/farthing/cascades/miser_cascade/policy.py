@@ -11,7 +11,7 @@ from farthing.costs import RowLedger
 from farthing.learning.exits import ALWAYS, NEVER
 from farthing.learning.score_bounds import certain
 from farthing.trees import Progress
-from farthing.walks import Plan
+from farthing.walks import Expectation
 
 if TYPE_CHECKING:
     from farthing.cascades.miser_cascade.staged_model import StagedModel
@@ -91,7 +91,7 @@ class StagePolicy:
         self._refused |= {column}
         self.hear(column, np.nan)
 
-    def plan(self) -> Plan | None:
+    def expectation(self) -> Expectation | None:
         """Return what the answers of this stage are expected to do together; None if no rows are kept."""
         model, stage = self._model, self._stage
         held, weights = model.held_errors, model.held_weights
@@ -104,7 +104,7 @@ class StagePolicy:
         risk = float(np.average(held[now, alike], weights=weights[alike]))
         fall = risk - float(np.average(held[then, alike], weights=weights[alike]))
         n_left = len(self._pending)
-        return Plan(
+        return Expectation(
             model.readout.measure,
             risk,
             fall,

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import ErrorCosts
-from farthing.learning.losses import scores_to_probabilities
+from farthing.learning.losses import probability_steps, scores_to_probabilities
 from farthing.typing import Floats
+from farthing.walks import plans
 
 
 class Readout(ABC):
@@ -37,6 +38,14 @@ class Readout(ABC):
     def risks(self, outputs: Floats) -> Floats:
         """Return the values that thresholds apply to, shape (n_rows,): by default the output of the gate."""
         return outputs[:, -1]
+
+    def as_data(self, place: int) -> plans.Readout:  # noqa: ARG002
+        """Return `read` as data."""
+        return plans.Readout()
+
+    def exit_at(self, threshold: float) -> plans.Exit:
+        """Return where rows stop at a threshold, as data: by default by the gate."""
+        return plans.Gate(threshold)
 
     def scores(self, outputs: Floats) -> Floats:
         """Return raw outputs without that of the gate."""
@@ -92,6 +101,21 @@ class ClassReadout(Readout):
     def read(self, place: int, scores: Floats) -> Floats:
         """Return scores divided by the temperature of the booster."""
         return np.asarray(scores / self.temperatures[place])
+
+    def as_data(self, place: int) -> plans.Readout:
+        """Return `read` as data."""
+        return plans.Readout(
+            divisor=float(self.temperatures[place]), n_scaled=1 if self.n_classes == 2 else self.n_classes
+        )
+
+    def exit_at(self, threshold: float) -> plans.Exit:
+        """Return where rows stop at a threshold, as data."""
+        if self.gated:
+            return super().exit_at(threshold)
+        if self.n_classes == 2:
+            middle = plans.riskiest(lambda scores: -self.risks(scores))
+            return plans.ends_outside(lambda scores: self.risks(scores) <= threshold, middle)
+        return plans.Risk(probability_steps(self.n_classes), threshold, self.error_costs)
 
     def probabilities(self, scores: Floats) -> Floats:
         """Return the probability of each class, shape (n_rows, n_classes), from calibrated scores."""

@@ -17,12 +17,14 @@ from farthing.cascades.miser_cascade.policy import StagePolicy
 from farthing.cascades.miser_cascade.readout import Readout
 from farthing.cascades.miser_cascade.stage_looks import StageLooks
 from farthing.costs import spending_limit
+from farthing.errors import ExportError
 from farthing.learning.exits import ALWAYS, NEVER
 from farthing.learning.feature_prices import by_price
 from farthing.learning.score_bounds import ScoreBounds, certain
 from farthing.trees import Progress
 from farthing.typing import Floats
 from farthing.walks import Policy
+from farthing.walks.plans import Plan, Station, StationPlan, TreeSum
 
 # The outputs of all stages are kept for all budgets, unless they would take more memory than this.
 _MOST_KEPT_BYTES: Final = 2**27
@@ -77,6 +79,23 @@ class StagedModel(TreeModel):
     def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - trees are not stochastic
         """Return a walk from stage to stage."""
         return StagePolicy(self)
+
+    def plan(self) -> Plan:
+        """Return the stages as stations."""
+        if self.curtails:
+            raise ExportError("it curtails its last stage; fit it with curtail=False to export it")
+        return StationPlan(tuple(map(self._station, range(len(self.chain)))), self.prior, whole=True)
+
+    def _station(self, stage: int) -> Station:
+        place, threshold = int(self.chain[stage]), float(self.thresholds[stage])
+        ends = stage == len(self.chain) - 1 or threshold == ALWAYS
+        return Station(
+            columns=tuple(self.bought(stage)),
+            scores=TreeSum(self.predictor, self._begin(place), int(self.ends[place])),
+            readout=self.readout.as_data(place),
+            exit=None if ends or threshold == NEVER else self.readout.exit_at(threshold),
+            children=(-1, -1 if ends else stage + 1),
+        )
 
     def outputs(
         self,

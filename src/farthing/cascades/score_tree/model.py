@@ -14,9 +14,10 @@ from farthing.cascades.score_tree.policy import ScoreTreePolicy
 from farthing.cascades.score_tree.tree import ScoreTree
 from farthing.learning.affordable import affordable
 from farthing.learning.calibration import score_temperature
-from farthing.learning.losses import scores_to_probabilities
+from farthing.learning.losses import probability_steps, scores_to_probabilities
 from farthing.typing import Floats
 from farthing.walks import Policy
+from farthing.walks.plans import Link, LinkStep, Plan, Readout, Station, StationPlan
 
 # Most rows that a temperature is fitted on.
 _CALIBRATED_ROWS: Final = 4096
@@ -55,6 +56,27 @@ class ScoreTreeModel(FittedModel):
     def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - not stochastic
         """Return a fresh walk down the tree."""
         return ScoreTreePolicy(self)
+
+    def plan(self) -> Plan:
+        """Return the nodes as stations."""
+        tree = self.tree
+        stations = tuple(
+            Station(
+                columns=tuple(tree.columns(node)),
+                scores=tree.terms.sum_plan(tree.coef[node], tree.intercept[node]),
+                readout=self.readout_of(node),
+                call=self.call_of(node),
+                direction=tree.direction[node],
+                threshold=float(tree.threshold[node]),
+                children=(int(tree.children[node, 0]), int(tree.children[node, 1])),
+            )
+            for node in range(len(tree.threshold))
+        )
+        return StationPlan(stations, self.prior)
+
+    def readout_of(self, node: int) -> Readout:  # noqa: ARG002
+        """Return `read_out` as data."""
+        return Readout()
 
     def read_out(self, node: int, scores: Floats) -> Floats:  # noqa: ARG002
         """Return the raw outputs of rows that end at a node, by default its scores, (n_rows, n_outputs)."""
@@ -168,6 +190,11 @@ class ScoreTreeClassifierModel(ScoreTreeModel, ClassifierModel):
     def conclude(self, outputs: Floats) -> Floats:
         """Return the probability of each class, shape (n_rows, n_classes)."""
         return scores_to_probabilities(outputs / self.temperatures[self.level], len(self.classes))
+
+    def link_steps(self) -> Link:
+        """Return the steps to probabilities."""
+        divisor = float(self.temperatures[self.level])
+        return (LinkStep("divide", divisor), *probability_steps(len(self.classes)))
 
     def check(self) -> None:
         """Raise ValueError if the temperatures do not fit the trees."""

@@ -36,6 +36,7 @@ from farthing.learning.folds import folds_of
 from farthing.learning.guarantees import GuaranteedMixin
 from farthing.learning.guarantees.guaranteed import GUARANTEE, GUARANTEE_TEXT
 from farthing.trees import CostRule, Forest, pruned
+from farthing.walks.plans import Link, LinkStep
 
 # Number of folds, of which one is held out to prune by.
 _N_FOLDS: Final = 4
@@ -66,6 +67,10 @@ class PrunedForestModel(ClassCountModel):
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mean over the trees, shape (n_rows, n_classes)."""
         return normalise(outputs)
+
+    def link_steps(self) -> Link:
+        """Return the step to shares."""
+        return (LinkStep("normalise"),)
 
     def within(self, budget: float | None) -> Self:
         """Return the pruning with the least error within a mean budget; ties go to the lower spend.

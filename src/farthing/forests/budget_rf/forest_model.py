@@ -14,6 +14,7 @@ from farthing.costs import CostSheet
 from farthing.forests.budget_rf.aggregation import AGGREGATIONS, Aggregation, class_scores
 from farthing.forests.budget_rf.tree import ClassCountModel
 from farthing.trees import Forest, NodeValues
+from farthing.walks.plans import Link, LinkStep
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -44,6 +45,10 @@ class BudgetForestModel(ClassCountModel):
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the share of each class in the sum over the trees, shape (n_rows, n_classes)."""
         return normalise(outputs)
+
+    def link_steps(self) -> Link:
+        """Return the step to shares."""
+        return (LinkStep("normalise"),)
 
     def check(self) -> None:
         """Raise ValueError if the fields do not fit together."""
@@ -79,6 +84,10 @@ class BudgetForestRankerModel(TreeModel, RegressorModel):
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mean grade by these weights, shape (n_rows,); of grades 0 and 1, the share of 1."""
         return mean_grade(outputs, self.grades)
+
+    def link_steps(self) -> Link:
+        """Return the steps to the mean grade."""
+        return (LinkStep("normalise"), LinkStep("mean_grade", grades=tuple(self.grades.tolist())))
 
     @cached_property
     def max_cost(self) -> NDArray[np.float64]:

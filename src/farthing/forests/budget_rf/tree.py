@@ -26,6 +26,7 @@ from farthing.costs import CostsLike
 from farthing.forests.budget_rf.aggregation import class_shares
 from farthing.trees import CostRule, Forest, Grower, Impurity, NodeValues, SparseRows, rows_of
 from farthing.walks import Stand
+from farthing.walks.plans import Link
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -47,6 +48,10 @@ class ClassCountModel(TreeModel, PricedErrorsModel):
         if not len(stand.nodes):
             return None
         return np.asarray(normalise(rows_of(stand.forest.node_values, stand.nodes)).mean(axis=0))
+
+    def link_steps(self) -> Link:
+        """Return no step: shares are probabilities."""
+        return ()
 
 
 @register(

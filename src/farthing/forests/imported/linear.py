@@ -33,6 +33,7 @@ from farthing.learning.linear_scores import LinearScores
 from farthing.table import Schema
 from farthing.trees.imports import LINKS
 from farthing.walks import Policy
+from farthing.walks.plans import Link, LinkStep, Plan, Station, StationPlan
 
 _TINY = np.finfo(np.float64).tiny
 
@@ -55,6 +56,12 @@ class ImportedLinearModel(FittedModel):
     def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - nothing is random
         """Return a policy that asks for every column in use."""
         return self.scores.policy()
+
+    def plan(self) -> Plan:
+        """Return a single station, which buys every column in use."""
+        scores = self.scores
+        station = Station(tuple(scores.used.tolist()), scores.sum_plan(scores.coef, scores.intercept))
+        return StationPlan((station,), self.prior, partial=True)
 
     def outputs(
         self,
@@ -87,6 +94,10 @@ class ImportedLinearClassifierModel(ImportedLinearModel, ClassifierModel):
         """Apply the link, shape (n_rows, n_classes)."""
         return sigmoid(outputs) if self.link == "sigmoid" else softmax(outputs)
 
+    def link_steps(self) -> Link:
+        """Return the step to probabilities."""
+        return (LinkStep("sigmoid" if self.link == "sigmoid" else "softmax"),)
+
     def check(self) -> None:
         """Raise ValueError if the fields are inconsistent."""
         super().check()
@@ -105,6 +116,12 @@ class ImportedLinearRegressorModel(ImportedLinearModel, RegressorModel):
             return sigmoid(outputs[:, :1])[:, 1]
         values = np.ascontiguousarray(outputs[:, 0])
         return np.exp(values) if self.link == "exponential" else values
+
+    def link_steps(self) -> Link:
+        """Return the steps to the value."""
+        if self.link == "sigmoid":
+            return (LinkStep("first"), LinkStep("sigmoid"), LinkStep("second"))
+        return (LinkStep("first"), *([LinkStep("exponential")] if self.link == "exponential" else []))
 
     def check(self) -> None:
         """Raise ValueError if the fields are inconsistent."""

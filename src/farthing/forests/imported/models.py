@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from farthing.base import ClassifierModel, RegressorModel, TreeModel, sigmoid, s
 from farthing.forests.imported import xgboost_links
 from farthing.trees import Forest, Imported, dense_values
 from farthing.trees.imports import LINKS
+from farthing.walks.plans import Link, LinkStep, StepName
 
 # Means of zero are raised to this before a logarithm.
 _TINY = np.finfo(np.float64).tiny
@@ -46,6 +47,16 @@ class ImportedModel(TreeModel):
         """Whether the sum over the trees is rounded to float32 after each tree."""
         return self.single
 
+    def steps(self) -> Link:
+        """Return the division of the sum, and the link."""
+        steps = [LinkStep("divide", self.divisor)]
+        if self.link == "sigmoid":
+            steps.append(LinkStep("times", self.scale))
+        if self.link == "identity":
+            return tuple(steps)
+        name = f"single_{self.link}" if self.single else self.link
+        return (*steps, LinkStep(cast(StepName, name)))
+
     def check(self) -> None:
         """Raise ValueError if the fields are inconsistent."""
         super().check()
@@ -68,6 +79,10 @@ class ImportedClassifierModel(ImportedModel, ClassifierModel):
         if self.link == "softmax":
             return xgboost_links.softmax(means) if self.single else softmax(means)
         return means
+
+    def link_steps(self) -> Link:
+        """Return the steps to probabilities."""
+        return self.steps()
 
     def check(self) -> None:
         """Raise ValueError if the fields are inconsistent."""
@@ -94,6 +109,10 @@ class ImportedRegressorModel(ImportedModel, RegressorModel):
         if self.link != "exponential":
             return values
         return xgboost_links.exponential(values) if self.single else np.exp(values)
+
+    def link_steps(self) -> Link:
+        """Return the steps to the value."""
+        return (*self.steps(), LinkStep("second" if self.link == "sigmoid" else "first"))
 
     def check(self) -> None:
         """Raise ValueError if the fields are inconsistent."""

@@ -20,6 +20,7 @@ from farthing.table.bins import plain
 from farthing.trees import Forest, Predictor
 from farthing.trees.node_arrays import MISSING_STAY, WORD_BITS
 from farthing.trees.progress import unpack
+from farthing.walks.plans import ClassVotePlan
 
 
 def class_ask_order(forest: Forest, alphas: NDArray[np.float64], sheet: CostSheet) -> NDArray[np.int64]:
@@ -122,6 +123,20 @@ class ClassCurtailment:
     def is_constant(self) -> bool:
         """Whether the winner is certain before the first answer."""
         return is_decided(*self.start)
+
+    def plan(self) -> ClassVotePlan:
+        """Return the vote and its bounds as tables."""
+        return ClassVotePlan(
+            self.predictor,
+            self.order,
+            self.stump,
+            self.alphas,
+            self.node_lead,
+            self.node_sum,
+            self.shared_lead,
+            self.shared_sum,
+            self.start,
+        )
 
     def predict(
         self,

@@ -19,6 +19,7 @@ from farthing.learning.score_bounds import node_bounds
 from farthing.table.bins import plain
 from farthing.trees import Forest, Predictor
 from farthing.trees.progress import unpack
+from farthing.walks.plans import VotePlan
 
 _WORD_BITS = 64
 
@@ -125,6 +126,20 @@ class Curtailment:
         return (
             float(self.shared_low.sum() + self.low[deep].sum()),
             float(self.shared_high.sum() + self.high[deep].sum()),
+        )
+
+    def plan(self) -> VotePlan:
+        """Return the vote and its bounds as tables."""
+        return VotePlan(
+            self.predictor,
+            self.order,
+            self.low,
+            self.high,
+            self.stump,
+            self.shared_low,
+            self.shared_high,
+            self.start,
+            self.stops,
         )
 
     def predict(

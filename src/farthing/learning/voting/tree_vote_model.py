@@ -26,6 +26,7 @@ from farthing.learning.voting.vote_model import VoteClassifier, VoteModel
 from farthing.table import Schema, encode
 from farthing.trees import Forest, Predictor
 from farthing.walks import Policy
+from farthing.walks.plans import Plan, TreePlan
 
 GRID: Final = 2.0**-32
 """Voting weights are multiples of this, so that sums of them are exact in any order."""
@@ -89,6 +90,14 @@ class TreeVoteModel(TreeModel, VoteModel):
         if self.forest.n_outputs > 1:
             return CurtailedClassPolicy(self.class_curtailment)
         return CurtailedPolicy(self.curtailment)
+
+    def plan(self) -> Plan:
+        """Return the trees in order, or the bounds of a curtailed vote."""
+        if self.order is None:
+            return TreePlan(
+                self.predictor, (self.forest.n_trees,), (self.costs.n_columns,) if self.costs.calls else ()
+            )
+        return self.class_curtailment.plan() if self.forest.n_outputs > 1 else self.curtailment.plan()
 
     def outputs(
         self,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import ClassifierModel, ContractClassifier, TrainingSet, sigmoid, softmax
+from farthing.walks.plans import Link, LinkStep
 
 # Largest absolute prior, half the log-odds: that of a single class. Its probability rounds to nearly 1.
 _MAX_PRIOR: Final = 18.0
@@ -33,6 +34,16 @@ class VoteModel(ClassifierModel):
             return np.ones((len(outputs), 1))
         # For AdaBoost, f(x) estimates half the log-odds (Friedman, Hastie and Tibshirani 2000, Lemma 1).
         return sigmoid(2 * outputs) if len(self.classes) == 2 else softmax(outputs)
+
+    def link_steps(self) -> Link:
+        """Return the steps to probabilities."""
+        if len(self.classes) == 1:
+            return (LinkStep("one"),)
+        return (
+            (LinkStep("times", 2.0), LinkStep("sigmoid"))
+            if len(self.classes) == 2
+            else (LinkStep("softmax"),)
+        )
 
 
 class VoteClassifier(ContractClassifier):

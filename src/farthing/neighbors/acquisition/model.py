@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,8 @@ class AcquisitionModel(VoteModel):
     def compiled(self) -> CompiledRows:
         """The training rows in the compiled core."""
         return self.compile()
+
+    no_plan: ClassVar[str] = "it compares a row with the training rows"
 
     def policy(self, seed: int | None = None) -> AcquisitionPolicy:
         """Return the policy of one row."""

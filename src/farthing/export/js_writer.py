@@ -1,0 +1,83 @@
+"""A program as an ES module with types, for browsers, Node and edge workers."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from farthing.export.program import Program
+from farthing.export.runtime_files import Written, runtime
+from farthing.export.tables import Tables
+from farthing.walks.plans import Link
+
+
+def write_js(program: Program, name: str) -> Written:
+    """Return a program as an ES module and its types.
+
+    Parameters
+    ----------
+    program : Program
+    name : str
+        The name of the files: ``name.js`` and ``name.d.ts``.
+    """
+    tables = Tables.of(program)
+    head = f"// A {program.method} of Farthing as a walk, which asks for one feature at a time.\n"
+    script = f"{head}const MODEL = {js_text(model_data(program, tables))};\n\n{runtime('walk.js')}"
+    size = sum(table.size for table in tables.tables.values())
+    return Written({f"{name}.js": script, f"{name}.d.ts": runtime("walk.d.ts")}, table_bytes=size)
+
+
+def model_data(program: Program, tables: Tables) -> dict[str, Any]:
+    """Return what the runtime in JavaScript reads."""
+    prices, risk = program.prices, tables.exit_risk
+    return {
+        "method": program.method,
+        "kind": tables.kind,
+        "budget": program.budget,
+        "unit": prices.unit,
+        "items": list(prices.names),
+        "features": [
+            {"name": name, "categories": list(categories)}
+            for name, categories in zip(prices.names, prices.categories, strict=False)
+        ],
+        "classes": program.classes,
+        "priced": program.error_costs is not None,
+        "link": _steps(program.link),
+        "exitRisk": None
+        if risk is None
+        else {
+            "link": _steps(risk.link),
+            "certainty": risk.certainty,
+            "priced": risk.error_costs is not None,
+            "scale": risk.scale,
+        },
+        "numbers": tables.numbers,
+        "tables": {key: table.entries for key, table in tables.tables.items()},
+    }
+
+
+def _steps(link: Link) -> list[dict[str, Any]]:
+    return [{"name": step.name, "number": step.number, "grades": list(step.grades)} for step in link]
+
+
+def js_text(value: Any) -> str:
+    """Return plain data as a JavaScript expression; numbers keep all their bits.
+
+    Examples
+    --------
+    >>> js_text({"a": [1.5, float("inf"), None]})
+    '{"a":[1.5,Infinity,null]}'
+    """
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{json.dumps(key)}:{js_text(entry)}" for key, entry in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(js_text, value)) + "]"
+    if isinstance(value, float):
+        if math.isnan(value):
+            return "NaN"
+        if math.isinf(value):
+            return "Infinity" if value > 0 else "-Infinity"
+        return repr(int(value)) if value == int(value) and abs(value) < 2**53 and value != 0 else repr(value)
+    # A page may hold the module in a script, which "</script>" would end.
+    return json.dumps(value).replace("</", "<\\/").replace("<!--", "<\\!--")

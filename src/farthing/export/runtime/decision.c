@@ -1,0 +1,27 @@
+/* The prediction so far. */
+
+farthing_result farthing_decision(farthing_state *s)
+{
+    farthing_result result;
+    double out[FARTHING_WIDEST];
+    int i, looked = 0;
+    memset(&result, 0, sizeof result);
+    (void)farthing_next(s);
+    for (i = 0; i < FARTHING_ITEMS; ++i) looked |= s->flags[i] & LOOKED;
+    result.spent = s->spent;
+    if (!looked && PROGRAM_SETTLES) {
+        memcpy(result.value, UNSEEN, sizeof result.value);
+        result.label = UNSEEN_LABEL;
+        return result;
+    }
+    policy_output(s, out);
+#if PROGRAM_LABEL_CUT
+    result.label = out[0] >= LABEL_CUT ? LABEL_ABOVE : LABEL_BELOW;
+    apply_link(out);
+#else
+    apply_link(out);
+    result.label = label_of(out);
+#endif
+    memcpy(result.value, out, sizeof result.value);
+    return result;
+}

@@ -1,0 +1,190 @@
+"""Walks of the library and of exported C, question by question, with the same answers."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import subprocess
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from farthing.base.registry import registered, trials
+from farthing.checks.fitting import fit
+from farthing.checks.problems import problems
+from farthing.export import FLAGS, Program, export_model
+from farthing.walks import REFUSED
+
+# Methods without a plan; the class of the fitted model says why.
+NOT_EXPORTED = {
+    "AdaBoostRSClassifier", "AdaptGbrtClassifier", "AdaptLinClassifier", "AdaptLstsqClassifier",
+    "DAGClassifier", "EarlyExitRanker", "EdgeClassifier", "EdgeRegressor", "L1GateClassifier",
+    "MarginNeighborsClassifier", "OneVsRestClassifier", "PipelineClassifier", "PipelineRegressor",
+    "RandomOrderClassifier", "ValueOfClassifier", "WeightedGateClassifier",
+}  # fmt: skip
+# These choose among other methods, and export what they chose; their fits take seconds.
+CHOOSING = {"BudgetedClassifier", "BudgetedRanker", "BudgetedRegressor"}
+EXPORTED = sorted(set(registered()) - NOT_EXPORTED - CHOOSING)
+# One method of each kind of plan, at a setting that uses most of its runtime, by the number of its trial.
+KINDS = {
+    "tree": ("EarlyExitClassifier", 1),
+    "station": ("CronusClassifier", 1),
+    "vote": ("AdaBoostClassifier", 2),
+}
+KINDS |= {"class_vote": ("AdaBoostClassifier", 3), "stages": ("MiserCascadeClassifier", 1)}
+
+STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
+
+
+def fitted(method: str, trial: int, table: int = 1) -> tuple[Any, Any]:
+    """Return a fitted model and unseen rows: numbers (0), or with categories (1)."""
+    estimator = trials(method)[min(trial, len(trials(method)) - 1)]
+    problem = problems(estimator, "narrow")[table]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fit(estimator, problem), problem.fresh
+
+
+class CWalk:
+    """A walk of exported C, compiled to a shared object."""
+
+    def __init__(self, library: ctypes.CDLL, program: Program, state_bytes: int) -> None:
+        self._library, self._program = library, program
+
+        class Result(ctypes.Structure):
+            _fields_ = [
+                ("value", ctypes.c_double * program.n_results),
+                ("spent", ctypes.c_double),
+                ("label", ctypes.c_int32),
+            ]
+
+        library.farthing_next.restype = ctypes.c_int32
+        library.farthing_price.restype = ctypes.c_double
+        library.farthing_decision.restype = Result
+        # More than the state, to see that no byte after it is written.
+        self._state = (ctypes.c_uint8 * (state_bytes + 64))()
+        self._end = state_bytes
+
+    def start(self, budget: float | None, known: dict[int, float]) -> None:
+        ctypes.memset(self._state, 0xA5, len(self._state))
+        self._library.farthing_start(self._state, ctypes.c_double(math.inf if budget is None else budget))
+        for item, value in known.items():
+            assert self._library.farthing_known(self._state, item, ctypes.c_double(value)) == 0
+
+    @property
+    def ask(self) -> str | None:
+        item = self._library.farthing_next(self._state)
+        return None if item < 0 else self._program.prices.names[item]
+
+    @property
+    def price(self) -> float:
+        return float(self._library.farthing_price(self._state))
+
+    def tell(self, value: float) -> None:
+        assert self._library.farthing_tell(self._state, ctypes.c_double(value)) == 0
+
+    def refuse(self) -> None:
+        assert self._library.farthing_refuse(self._state) == 0
+
+    @property
+    def decision(self) -> tuple[int, list[float], float]:
+        result = self._library.farthing_decision(self._state)
+        assert bytes(self._state)[self._end :] == b"\xa5" * 64
+        return result.label, list(result.value), result.spent
+
+    @property
+    def acquired(self) -> tuple[str, ...]:
+        names = self._program.prices.names
+        return tuple(
+            name for item, name in enumerate(names) if self._library.farthing_acquired(self._state, item)
+        )
+
+
+def compile_c(source: Path, compiler: str, options: Sequence[str], output: Path) -> None:
+    """Compile exported C with all warnings as errors."""
+    command = [compiler, *FLAGS.split(), *STRICT, *options, str(source), "-lm", "-o", str(output)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def c_walk(
+    model: Any, folder: Path, compiler: str = "gcc", options: Sequence[str] = ("-O1",), name: str = "model"
+) -> CWalk:
+    """Export a model, compile it to a shared object and load it."""
+    exported = export_model(model, folder, to="c", name=name)
+    shared = folder / f"{name}-{compiler}{''.join(options)}.so"
+    compile_c(folder / f"{name}.c", compiler, ["-shared", "-fPIC", *options], shared)
+    return CWalk(ctypes.CDLL(str(shared)), Program.of(model), exported.state_bytes)
+
+
+def random_walks(model: Any, table: Any, n_walks: int, seed: int) -> Iterator[tuple[Any, Any, Any, float]]:
+    """Yield row, budget, known features and share of refusals of random walks."""
+    rng = np.random.default_rng(seed)
+    names, costs = model.fitted_.schema.names, model.fitted_.costs
+    total = costs.total(costs.features)
+    for number in range(n_walks):
+        row = dict(zip(names, table[int(rng.integers(len(table)))], strict=True))
+        budget = [None, 0.0, float(rng.random() * total), 1e300][number % 4]
+        known = {name: row[name] for name in names if rng.random() < 0.3} if number % 5 == 0 else {}
+        yield row, budget, known, float(rng.random() * 0.5)
+
+
+def assert_same_walks(model: Any, other: Any, table: Any, n_walks: int, seed: int = 0) -> int:
+    """Walk random rows with random refusals, budgets and known features; return the number of questions."""
+    rng = np.random.default_rng(seed)
+    walks = random_walks(model, table, n_walks, seed)
+    return sum(_same_walk(model, other, *walk, rng=rng) for walk in walks)
+
+
+def _same_walk(
+    model: Any,
+    other: Any,
+    row: dict[str, Any],
+    budget: Any,
+    known: dict[str, Any],
+    refuses: float,
+    *,
+    rng: Any,
+) -> int:
+    fitted = model.fitted_
+    walk = model.walk(budget=budget, known=known)
+    places = {name: item for item, name in enumerate(other._program.prices.names)}
+    encoded = {
+        places[name]: float(fitted.schema.encode_value(fitted.schema.index(name), value))
+        for name, value in known.items()
+        if name in places
+    }
+    other.start(fitted.budget if budget is None else budget, encoded)
+    asked = 0
+    while True:
+        _same_decision(fitted, walk, other)
+        ask = walk.ask
+        assert other.ask == (None if ask is None else ask.feature)
+        if ask is None:
+            return asked
+        assert other.price == ask.price
+        asked += 1
+        if rng.random() < refuses:
+            walk.tell(REFUSED)
+            other.refuse()
+        else:
+            value = row[ask.feature]
+            walk.tell(value)
+            other.tell(float(fitted.schema.encode_value(fitted.schema.index(ask.feature), value)))
+
+
+def _same_decision(fitted: Any, walk: Any, other: Any) -> None:
+    decision = walk.decision
+    label, value, spent = other.decision
+    assert spent == decision.spent
+    assert other.acquired == decision.acquired
+    if decision.probabilities is None:
+        expected = [decision.prediction]
+    else:
+        expected = list(decision.probabilities.values())
+        assert fitted.classes.tolist()[label] == decision.prediction
+    # Exponentials of two libraries may differ in the last bit, and what is made of them in the next ones.
+    np.testing.assert_allclose(value, expected, rtol=1e-14, atol=0)

@@ -12,6 +12,7 @@
     +-- RoundError    (RuntimeError) an online gate that gets a label out of turn
     +-- FileError     (ValueError)  a file that is not an intact Farthing model
     +-- ModelImportError (ValueError) a model of another library that cannot be imported
+    +-- SourceError   (RuntimeError) a source of features that fails
     +-- ServiceError  (RuntimeError) a service that did not answer as expected
     +-- ClusterError  (RuntimeError) a cluster that is not there, or loses its workers
 
@@ -63,6 +64,10 @@ class FileError(FarthingError, ValueError):
 
 class ModelImportError(FarthingError, ValueError):
     """A model of another library cannot be imported: its kind, splits or output have no equivalent here."""
+
+
+class SourceError(FarthingError, RuntimeError):
+    """A source of features fails, takes too long, or gives something else than its features."""
 
 
 class ServiceError(FarthingError, RuntimeError):

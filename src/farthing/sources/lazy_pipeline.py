@@ -226,16 +226,7 @@ class LazyPipeline(BaseEstimator):  # type: ignore[misc]
         loaded only by naming their types as ``trusted``, of which a `TrustWarning` tells here.
         """
         check_is_fitted(self)
-        parts = [
-            {
-                "name": block.name,
-                "transformer": _packed(block),
-                "columns": block.columns,
-                "features": list(block.features),
-            }
-            for block in self.blocks_
-        ]
-        state = {"blocks": parts, "model": self.model_, "batch_size": self.batch_size}
+        state = {"blocks": self.blocks_, "model": self.model_, "batch_size": self.batch_size}
         store.write(path, "LazyPipeline", state)
 
     def adopt(self, blocks: Sequence[Block], model: BudgetedEstimator) -> LazyPipeline:
@@ -306,16 +297,3 @@ class LazyPipeline(BaseEstimator):  # type: ignore[misc]
 def _batches(n_rows: int, size: int) -> Iterator[NDArray[np.int64]]:
     for begin in range(0, n_rows, size):
         yield np.arange(begin, min(begin + size, n_rows))
-
-
-def _packed(block: Block) -> dict[str, Any]:
-    """Return a transformer as a file holds it."""
-    try:
-        return store.sklearn_archive.pack(block.transformer)
-    except ImportError:
-        raise
-    except Exception as error:  # whatever skops makes of types that it cannot store
-        raise TypeError(
-            f"block {block.name!r}, a {type(block.transformer).__name__}, cannot be stored in a file without "
-            f"code: {error}. Functions must be importable by name, such as numpy.log1p, not lambdas"
-        ) from error

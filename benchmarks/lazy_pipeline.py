@@ -44,9 +44,9 @@ from farthing.forests import from_model
 from farthing.sources.lazy_rounds import predict_in_rounds
 
 HOW: Final = (
-    "On lines of time against the full pipeline and the cascade, the ratio is the rival's median over ours: above 1 we are "
-    "faster, also where the line at the top counts it as not in our favour. Those of overhead are medians over "
-    "turns in alternation."
+    "On lines of time against the full pipeline and the cascade, the ratio is the rival's median over ours: "
+    "above 1 we are faster, also where the line at the top counts it as not in our favour. Those of overhead "
+    "are medians over turns in alternation."
 )
 _TOPICS: Final = 8
 _WORDS: Final = 60

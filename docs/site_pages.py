@@ -21,7 +21,7 @@ ROOT_FILES = {
 PACKAGES = (
     *("costs", "table", "datasets", "walks", "trees", "store", "base", "metrics"),
     *("boosting", "forests", "adaptive", "cascades", "neighbors", "multiclass", "pipelines", "frontier"),
-    *("checks", "report", "service", "errors"),
+    *("sources", "checks", "report", "service", "errors"),
 )
 # Type aliases have no docstring of their own.
 ALIASES = {"BudgetKind", "CostsLike", "CostRule", "Impurity", "LedgerKind", "MaxCuts", "Conclude", "Source"}

@@ -20,6 +20,7 @@ __all__ = [
     "Group",
     "Guarantee",
     "Labels",
+    "LazyPipeline",
     "PreparedTable",
     "Walk",
     "aconsult",
@@ -34,12 +35,13 @@ __all__ = [
     "neighbors",
     "pipeline",
     "pipelines",
+    "sources",
     "sweep",
 ]
 
 # Names load when they are first used (PEP 562), since scikit-learn and SciPy alone take seconds to import.
 if TYPE_CHECKING:
-    from farthing import adaptive, boosting, cascades, forests, multiclass, neighbors, pipelines
+    from farthing import adaptive, boosting, cascades, forests, multiclass, neighbors, pipelines, sources
     from farthing.base import Guarantee, load
     from farthing.costs import CostSheet, Group
     from farthing.frontier import (
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from farthing.labels import Labels
     from farthing.learning.guarantees.certify import certify
     from farthing.pipelines import pipeline
+    from farthing.sources import LazyPipeline
     from farthing.table import PreparedTable
     from farthing.walks import REFUSED, Ask, Decision, Walk, aconsult, consult
 
@@ -67,6 +70,7 @@ else:  # hidden from type checkers, to which `__getattr__` would mean that any n
         "labels": ("Labels",),
         "learning.guarantees": ("certify",),
         "pipelines": ("pipeline",),
+        "sources": ("LazyPipeline",),
         "table": ("PreparedTable",),
         "walks": ("REFUSED", "Ask", "Decision", "Walk", "aconsult", "consult"),
     }
@@ -75,7 +79,7 @@ else:  # hidden from type checkers, to which `__getattr__` would mean that any n
     _SUBMODULES = (
         *("adaptive", "base", "boosting", "cascades", "checks", "costs", "datasets", "errors", "forests"),
         *("frontier", "labels", "learning", "metrics", "multiclass", "neighbors", "notebook", "pipelines"),
-        *("store", "table", "trees", "typing", "walks"),
+        *("sources", "store", "table", "trees", "typing", "walks"),
     )
 
     def __getattr__(name):

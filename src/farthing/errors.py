@@ -14,6 +14,7 @@
     +-- FileError     (ValueError)  a file that is not an intact Farthing model
     +-- ModelImportError (ValueError) a model of another library that cannot be imported
     +-- ExportError   (ValueError)  a model that cannot be written in another language
+    +-- SourceError   (RuntimeError) a source of features that fails
     +-- ServiceError  (RuntimeError) a service that did not answer as expected
     +-- ClusterError  (RuntimeError) a cluster that is not there, or loses its workers
 
@@ -73,6 +74,10 @@ class ModelImportError(FarthingError, ValueError):
 
 class ExportError(FarthingError, ValueError):
     """A model cannot be written in another language: its walk needs more than tables."""
+
+
+class SourceError(FarthingError, RuntimeError):
+    """A source of features fails, takes too long, or gives something else than its features."""
 
 
 class ServiceError(FarthingError, RuntimeError):

@@ -17,6 +17,7 @@ LAST: Final = 100
 # imported only when a method is looked for.
 _METHOD_PACKAGES: Final = (
     *("boosting", "forests", "adaptive", "cascades", "neighbors", "multiclass", "pipelines", "frontier"),
+    "sources",
 )
 
 

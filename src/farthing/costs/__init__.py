@@ -1,23 +1,37 @@
 """Feature prices and ledgers.
 
 ``sheet`` is the price list, ``readers`` reads it from files, ``ledger`` tracks the purchases of one row,
+``blocks`` are parts of a pipeline that are computed as a whole, ``measuring`` times them,
 ``budget`` defines when a budget holds, ``ratios`` gain per price; ``validation`` checks user input, ``group``
 is a shared cost, ``display`` prints a sheet.
 """
 
+from farthing.costs.blocks import Block, as_table, blocks_of, n_rows_of, named_block, select, take_rows
 from farthing.costs.budget import SLACK, spending_limit, within_budget
 from farthing.costs.group import Group
 from farthing.costs.ledger import RowLedger
+from farthing.costs.measuring import BlockTimes, Measurement, Times, measure
 from farthing.costs.ratios import per_price
 from farthing.costs.sheet import CostSheet, CostsLike
 
 __all__ = [
     "SLACK",
+    "Block",
+    "BlockTimes",
     "CostSheet",
     "CostsLike",
     "Group",
+    "Measurement",
     "RowLedger",
+    "Times",
+    "as_table",
+    "blocks_of",
+    "measure",
+    "n_rows_of",
+    "named_block",
     "per_price",
+    "select",
     "spending_limit",
+    "take_rows",
     "within_budget",
 ]

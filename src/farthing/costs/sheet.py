@@ -15,7 +15,9 @@ from farthing.costs import plain_data, validation
 from farthing.costs.alignment import align_entries
 from farthing.costs.display import render
 from farthing.costs.group import Group, as_groups
+from farthing.costs.measuring import Per, measure
 from farthing.costs.readers import read_prices
+from farthing.costs.toml_text import to_toml
 from farthing.errors import CostError
 from farthing.notebook import html_table
 from farthing.typing import Flags, Floats, Integers
@@ -207,6 +209,64 @@ class CostSheet:
             )
         except CostError as error:
             raise CostError(f"{os.fspath(path)}: {error}") from None
+
+    @classmethod
+    def measure(
+        cls,
+        pipeline: Any,
+        X: Any,
+        *,
+        per: Per = "batch",
+        unit: str = "us",
+        batch: int = 256,
+        repeats: int = 7,
+    ) -> Self:
+        """Return the time that each block of a fitted pipeline takes, as prices per row.
+
+        A block is a group: its features are computed together, so its time is the shared cost, and they cost
+        nothing by themselves. `farthing.costs.measure` returns the spread of the times as well.
+
+        Parameters
+        ----------
+        pipeline : ColumnTransformer, FeatureUnion, LazyPipeline or Sources
+            Fitted.
+        X : array, frame or list, shape (n_rows, ...)
+            Sample rows, as the pipeline takes them.
+        per : {"batch", "row"}
+            The median time per row of a batch, as in a scoring job, or of a row alone, as in a consultation.
+        unit : {"us", "ms", "s"}
+            The unit of the prices.
+        batch, repeats : int
+            Rows of a batch, and how often each block is called.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.pipeline import FeatureUnion
+        >>> from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+        >>> X = np.random.default_rng(0).normal(size=(100, 3))
+        >>> union = FeatureUnion([("scaled", StandardScaler()), ("products", PolynomialFeatures())]).fit(X)
+        >>> sheet = CostSheet.measure(union, X)
+        >>> sheet.groups["scaled"].members, bool(sheet.price("products__x0 x1") > 0)
+        (('scaled__x0', 'scaled__x1', 'scaled__x2'), True)
+        """
+        own, groups = measure(pipeline, X, batch=batch, repeats=repeats).prices(per, unit)
+        return cls(own, groups, unit)
+
+    def to_toml(self, comments: Iterable[str] = ()) -> str:
+        """Return the sheet as TOML, which `read` reads, with comments at the top; calls are left out.
+
+        Examples
+        --------
+        >>> print(CostSheet({"age": 1}, unit="USD").to_toml(), end="")
+        unit = "USD"
+        <BLANKLINE>
+        [costs]
+        "age" = 1.0
+        """
+        costs = dict(zip(self.features[: self.n_columns], self._values[0], strict=False))
+        matching: dict[str, Any] = {"default": self.default, "strict": self.strict}
+        return to_toml(costs, self._groups, self.unit, **matching, comments=comments)
 
     @classmethod
     def of(cls, costs: CostsLike, names: Iterable[str]) -> CostSheet:

@@ -85,7 +85,19 @@ class Record(Protocol):
         ...
 
 
-Source: TypeAlias = Callable[[str], object] | Record
+class RowSources(Protocol):
+    """Sources that are asked about one row at a time, such as `farthing.sources.Sources`."""
+
+    def begin(self, row: Any) -> Record:
+        """Return the answers for a row; what they cannot give is `REFUSED`."""
+        ...
+
+    def begin_async(self, row: Any) -> Record:
+        """Return the answers for a row, each of which is awaited."""
+        ...
+
+
+Source: TypeAlias = Callable[[str], object] | Record | RowSources
 AsyncSource: TypeAlias = Callable[[str], Awaitable[object]] | Source
 Lacking: TypeAlias = Literal["raise", "refuse"]
 
@@ -94,6 +106,7 @@ def consult(
     model: Walkable,
     source: Source,
     *,
+    row: Any = None,
     seed: int | None = None,
     budget: float | None = None,
     known: Mapping[str, object] | None = None,
@@ -105,10 +118,13 @@ def consult(
     ----------
     model : fitted model
         Anything with ``walk``.
-    source : callable or mapping
+    source : callable, mapping or Sources
         From the name of a feature to its value, which is ``farthing.REFUSED`` if it is not available. A
         mapping (a dict, a pandas Series) needs only what the model asks for, and may hold more than the model
-        knows, as the row of a database does.
+        knows, as the row of a database does. `farthing.sources.Sources` are called when they are needed; a
+        source that fails, or gives a value that its column cannot hold, is refused.
+    row : object, optional
+        What sources are called with: the key of the row, or what is known of it.
     seed : int, optional
         Seed of a stochastic model.
     budget : float, optional
@@ -153,6 +169,8 @@ def consult(
     ...
     farthing.errors.TableError: the mapping lacks 'x1', which the model asks for; did you mean 'X1'? ...
     """
+    if hasattr(source, "begin"):
+        source = source.begin(row)
     fetch = _fetcher(source, lacking, model)
     walk = model.walk(seed=seed, budget=budget, known=known)
     while (ask := walk.ask) is not None:
@@ -163,7 +181,11 @@ def consult(
             raise TypeError(
                 f"the source answered {ask.feature!r} with an awaitable; use await farthing.aconsult(...)"
             )
-        walk.tell(value)
+        try:
+            walk.tell(value)
+        except TableError as error:
+            _reject(source, ask.feature, error)
+            walk.tell(REFUSED)
     return walk.decision
 
 
@@ -171,6 +193,7 @@ async def aconsult(
     model: Walkable | AsyncWalkable,
     source: AsyncSource,
     *,
+    row: Any = None,
     seed: int | None = None,
     budget: float | None = None,
     known: Mapping[str, object] | None = None,
@@ -183,21 +206,36 @@ async def aconsult(
     model : fitted model
         Anything with ``walk``. It may be a coroutine function, and so may the walk's ``tell``: walks of a
         remote model are awaited.
-    seed, budget, known, lacking
+    source : coroutine function, callable, mapping or Sources
+        From the name of a feature to its value. Sources that are plain functions are called in a thread.
+    row, seed, budget, known, lacking
         As in `consult`.
-    source : coroutine function, callable or mapping
-        From the name of a feature to its value.
 
     Returns
     -------
     Decision
         Prediction, probabilities, spend and acquired features.
     """
+    if hasattr(source, "begin_async"):
+        source = source.begin_async(row)
     fetch = _fetcher(source, lacking, model)
     walk = await _awaited(model.walk(seed=seed, budget=budget, known=known))
     while (ask := walk.ask) is not None:
-        await _awaited(walk.tell(await _awaited(fetch(ask.feature))))
+        value = await _awaited(fetch(ask.feature))
+        try:
+            await _awaited(walk.tell(value))
+        except TableError as error:
+            _reject(source, ask.feature, error)
+            await _awaited(walk.tell(REFUSED))
     return walk.decision  # type: ignore[no-any-return]
+
+
+def _reject(source: Any, feature: str, error: TableError) -> None:
+    """Let the answers of sources note a value that the model cannot take; for any other source, raise it."""
+    reject = getattr(source, "reject", None)
+    if reject is None:
+        raise error
+    reject(feature, error)
 
 
 async def _awaited(given: Any) -> Any:
@@ -213,8 +251,8 @@ def _fetcher(source: Any, lacking: Lacking, model: Any) -> Callable[[str], objec
         return source  # type: ignore[no-any-return]
     if not hasattr(source, "__getitem__") or not hasattr(source, "keys"):
         raise TypeError(
-            "source must be a callable or a mapping from feature names to values; "
-            f"got {type(source).__name__}"
+            "source must be a callable or a mapping from feature names to values, or "
+            f"farthing.sources.Sources; got {type(source).__name__}"
         )
 
     def fetch(feature: str) -> object:
@@ -260,7 +298,8 @@ def _lacks(source: Record, feature: str) -> TableError:
     else:
         shown = ", ".join(map(repr, keys[:8])) or "nothing"
         hint = f"it has {shown}" + (f", ... ({len(keys)} keys)." if len(keys) > 8 else ".")
+    noun = getattr(source, "noun", "the mapping")
     return TableError(
-        f"the mapping lacks {feature!r}, which the model asks for; {hint} If it is not available, give it "
-        "the value farthing.REFUSED, or pass lacking='refuse' to refuse all that the mapping lacks"
+        f"{noun} lacks {feature!r}, which the model asks for; {hint} If it is not available, give it "
+        f"the value farthing.REFUSED, or pass lacking='refuse' to refuse all that {noun} lacks"
     )

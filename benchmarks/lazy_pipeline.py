@@ -1,0 +1,258 @@
+"""Lazy pipelines: the time of a scoring job, against computing every block for every row.
+
+Texts of eight topics are drawn by a seeded generator. Nine in ten say their topic plainly, in words that a
+count of 40 words sees; the others only in pairs of common words, which take word and character n-grams and
+their projection. So no lazy pipeline can gain more than ten times there, and real texts may give less. On
+covtype the cheap block is the table itself, the dear one the share of each class among the nearest of 8,000
+training rows, by brute force.
+
+`LazyPipeline` is a `MiserCascadeClassifier` at the prices that `CostSheet.measure` finds, and at the least
+budget of its path whose accuracy on held-out training rows is within 0.25 points of the best one. The rivals
+see the same fitted blocks: the full pipeline computes all of them and asks histogram boosting of
+scikit-learn; the hand-made cascade has one such model on the cheap block and one on all, and sends the rows
+on whose cheap probability is below the threshold that loses 0.25 points on the same held-out rows. Lines on
+accuracy give 100 plus the points that we are ahead, over 100, so that 0.995 is half a point behind. Overhead
+is that of rounds of a linear model, which needs every block, over the same model on blocks computed at once.
+All times are of one processor.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.decomposition import TruncatedSVD
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from benchmarks.measure import Line, race
+from farthing import LazyPipeline
+from farthing.cascades import MiserCascadeClassifier
+from farthing.datasets import load_table
+from farthing.forests import from_model
+from farthing.sources.lazy_rounds import predict_in_rounds
+
+HOW: Final = (
+    "On lines of time against the full pipeline and the cascade, the ratio is the rival's median over ours: "
+    "above 1 we are faster, also where the line at the top counts it as not in our favour. Those of overhead "
+    "are medians over turns in alternation."
+)
+_TOPICS: Final = 8
+_WORDS: Final = 60
+_PLAIN: Final = 0.9  # no lazy pipeline can be faster than one over the rest
+_MARGIN: Final = 0.0025
+_GOAL: Final = 5.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """Rows to learn from, to choose settings on, and to score."""
+
+    name: str
+    blocks: list[tuple[str, Any]]
+    train: tuple[Any, NDArray[Any]]
+    held_out: tuple[Any, NDArray[Any]]
+    test: tuple[Any, NDArray[Any]]
+
+
+def made_texts(n_rows: int, seed: int) -> tuple[list[str], NDArray[np.int64]]:
+    """Draw texts of 60 words and their topics."""
+    rng = np.random.default_rng(seed)
+    common = np.array([f"word{number}" for number in range(400)])
+    topics = rng.integers(_TOPICS, size=n_rows)
+    texts = []
+    for topic in topics.tolist():
+        words = common[rng.integers(len(common), size=_WORDS)].tolist()
+        if rng.random() < _PLAIN:
+            for place in rng.integers(_WORDS, size=6).tolist():
+                words[place] = f"topic{topic}term{rng.integers(5)}"
+        for place in rng.integers(
+            _WORDS - 1, size=8
+        ).tolist():  # a pair of common words, in an order of the topic
+            first, second = common[topic], common[(topic + 1) % _TOPICS]
+            words[place : place + 2] = [first, second]
+        texts.append(" ".join(words))
+    return texts, topics
+
+
+def text_job(n_train: int = 1500, n_held_out: int = 1000, n_test: int = 2500) -> Job:
+    """Return the job on texts."""
+    train, held_out, test = (made_texts(n, seed) for n, seed in ((n_train, 0), (n_held_out, 1), (n_test, 2)))
+    pairs = make_union(
+        TfidfVectorizer(ngram_range=(1, 3), max_features=20_000),
+        TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), max_features=20_000),
+    )
+    vocabulary = [f"topic{topic}term{term}" for topic in range(_TOPICS) for term in range(5)]
+    blocks = [
+        ("words", CountVectorizer(vocabulary=vocabulary)),
+        ("pairs", make_pipeline(pairs, TruncatedSVD(60, random_state=0))),
+    ]
+    return Job("text", blocks, train, held_out, test)
+
+
+class NeighborShares(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """The share of each class among the nearest training rows; of a training row, among the others."""
+
+    def fit(self, X: Any, y: Any) -> NeighborShares:
+        """Keep the rows."""
+        self.scaler_ = StandardScaler().fit(X)
+        self.search_ = KNeighborsClassifier(11, algorithm="brute").fit(self.scaler_.transform(X), y)
+        self.y_ = np.asarray(y)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the shares, shape (n_rows, n_classes)."""
+        return self.search_.predict_proba(self.scaler_.transform(X))
+
+    def fit_transform(self, X: Any, y: Any) -> Any:
+        """Fit, and leave each row out of its own neighbours."""
+        places = self.fit(X, y).search_.kneighbors(self.scaler_.transform(X), 12, return_distance=False)[
+            :, 1:
+        ]
+        return (self.y_[places][:, :, np.newaxis] == self.search_.classes_).mean(axis=1)
+
+
+def covtype_job(n_train: int = 8000, n_held_out: int = 4000, n_test: int = 12_000) -> Job:
+    """Return the job on covtype."""
+    table = load_table("covtype")
+    rows = np.random.default_rng(0).permutation(len(table.y))
+    X, y = np.asarray(table.X, dtype=np.float64), np.asarray(table.y)
+    ends = np.cumsum([0, n_train, n_held_out, n_test]).tolist()
+    parts = [(X[rows[begin:end]], y[rows[begin:end]]) for begin, end in pairwise(ends)]
+    blocks = [("table", FunctionTransformer()), ("neighbors", NeighborShares())]
+    return Job("covtype", blocks, parts[0], parts[1], parts[2])
+
+
+def fitted_pipeline(job: Job) -> LazyPipeline:
+    """Fit the lazy pipeline, and choose the least budget that is good enough on the held-out rows."""
+    pipeline = LazyPipeline(job.blocks, MiserCascadeClassifier(n_estimators=60, random_state=0))
+    pipeline.fit(*job.train)
+    X, y = job.held_out
+    table = pipeline.features(X)
+    full = float(np.sum(pipeline.costs_.shared)) + float(np.sum(pipeline.costs_.own))
+    found = []
+    for budget in (full * np.array([0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0])).tolist():
+        model = pipeline.model_.at(budget)
+        outputs, acquired = model.fitted_.outputs(table)
+        labels = model.fitted_.results(model.fitted_.settle(outputs, acquired))[0]
+        found.append((accuracy_score(y, labels), model))
+    best = max(accuracy for accuracy, _ in found)
+    return pipeline.adopt(pipeline.blocks_, next(m for accuracy, m in found if accuracy >= best - _MARGIN))
+
+
+@dataclass(frozen=True)
+class Rivals:
+    """The full pipeline and the hand-made cascade, on the same fitted blocks."""
+
+    union: FeatureUnion
+    cheap: Any
+    n_cheap: int
+    boosted: HistGradientBoostingClassifier
+    boosted_cheap: HistGradientBoostingClassifier
+    threshold: float
+
+    def full(self, X: Any) -> NDArray[Any]:
+        """Predict with all blocks for all rows."""
+        return self.boosted.predict(_dense(self.union.transform(X)))  # type: ignore[no-any-return]
+
+    def cascade(self, X: Any) -> NDArray[Any]:
+        """Predict with the cheap block, and again with all blocks where that is not sure."""
+        cheap = _dense(self.cheap.transform(X))
+        likely = self.boosted_cheap.predict_proba(cheap)
+        labels = self.boosted_cheap.classes_[likely.argmax(axis=1)]
+        rows = np.flatnonzero(likely.max(axis=1) < self.threshold)
+        if len(rows):
+            rest = [X[row] for row in rows.tolist()] if isinstance(X, list) else X[rows]
+            dear = self.union.transformer_list[1][1].transform(rest)
+            labels[rows] = self.boosted.predict(np.concatenate([cheap[rows], _dense(dear)], axis=1))
+        return labels  # type: ignore[no-any-return]
+
+
+def fitted_rivals(job: Job, pipeline: LazyPipeline, table: NDArray[np.float64]) -> Rivals:
+    """Fit the rivals on the features that the pipeline was fitted on."""
+    union = FeatureUnion([(block.name, block.transformer) for block in pipeline.blocks_])
+    n_cheap = len(pipeline.blocks_[0].features)
+    y = job.train[1]
+    boosted = HistGradientBoostingClassifier(max_iter=60, random_state=0).fit(table, y)
+    cheap = HistGradientBoostingClassifier(max_iter=60, random_state=0).fit(table[:, :n_cheap], y)
+    held_out, truth = pipeline.features(job.held_out[0]), job.held_out[1]
+    likely = cheap.predict_proba(held_out[:, :n_cheap])
+    quick, whole = cheap.classes_[likely.argmax(axis=1)], boosted.predict(held_out)
+    best, chosen = accuracy_score(truth, whole), 1.01
+    for threshold in np.linspace(1.0, 0.3, 71).tolist():
+        labels = np.where(likely.max(axis=1) < threshold, whole, quick)
+        if accuracy_score(truth, labels) >= best - _MARGIN:
+            chosen = threshold
+    return Rivals(union, pipeline.blocks_[0].transformer, n_cheap, boosted, cheap, chosen)
+
+
+def training_table(job: Job) -> NDArray[np.float64]:
+    """Return the features of the training rows as a fit of the blocks gives them."""
+    union = FeatureUnion([(name, part) for name, part in job.blocks])
+    return _dense(union.fit_transform(*job.train))
+
+
+def lines_of(job: Job) -> list[Line]:
+    """Compare on one job."""
+    pipeline = fitted_pipeline(job)
+    learned = training_table(job)
+    rivals = fitted_rivals(job, pipeline, learned)
+    X, y = job.test
+    ours = accuracy_score(y, pipeline.predict(X))
+    share = pipeline.computed(X)[:, 1].mean()
+    sides: list[tuple[str, Callable[[Any], NDArray[Any]]]] = [
+        ("full pipeline", rivals.full),
+        ("hand-made cascade", rivals.cascade),
+    ]
+    lines = []
+    for rival, predict in sides:
+        theirs = accuracy_score(y, predict(X))
+        line = race(
+            f"{job.name}: time, dear block for {share:.0%} of rows",
+            rival,
+            lambda: pipeline.predict(X),
+            lambda predict=predict: predict(X),  # type: ignore[misc]
+            clock=time.process_time,
+        )
+        ratio = line.theirs / line.ours
+        goal = _GOAL if rival == "full pipeline" else None
+        lines.append(Line(line.what, rival, line.ours, line.theirs, ratio, goal, higher=True))
+        lines.append(
+            Line(f"{job.name}: accuracy", rival, ours, theirs, 1 + ours - theirs, 0.995, unit="", higher=True)
+        )
+    return [*lines, overhead(job, pipeline, learned)]
+
+
+def overhead(job: Job, pipeline: LazyPipeline, table: NDArray[np.float64]) -> Line:
+    """Compare rounds of a linear model, for which every row needs every block, with blocks at once."""
+    X, n_rows, blocks = job.test[0], len(job.test[1]), pipeline.blocks_
+    model = from_model(LogisticRegression(max_iter=50).fit(table, job.train[1])).fitted_
+    assert predict_in_rounds(model, blocks, X, n_rows).blocks.all()
+    return race(
+        f"{job.name}: overhead, all blocks needed",
+        "the same model, blocks at once",
+        lambda: predict_in_rounds(model, blocks, X, n_rows),
+        lambda: model.outputs(pipeline.features(X)),
+        goal=1.1,
+        clock=time.process_time,
+    )
+
+
+def run(threads: int) -> list[Line]:  # noqa: ARG001 - both sides have the threads of the environment
+    """Measure everything."""
+    return [line for job in (text_job(), covtype_job()) for line in lines_of(job)]
+
+
+def _dense(outputs: Any) -> NDArray[np.float64]:
+    return np.asarray(outputs.toarray() if hasattr(outputs, "toarray") else outputs, dtype=np.float64)

@@ -1,0 +1,54 @@
+"""The examples of sources and lazy pipelines."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from examples import text_blocks
+
+from farthing import REFUSED, consult
+from farthing.datasets import load_heart_disease
+from farthing.forests import BudgetTreeClassifier
+from farthing.sources import Source, Sources
+
+
+def test_most_messages_are_decided_without_the_dear_block() -> None:
+    pipeline = text_blocks.fitted_pipeline()
+    texts, kinds = text_blocks.messages(300, seed=1)
+    computed = pipeline.computed(texts)
+    assert computed[:, 0].all()
+    assert computed[:, 1].mean() < 0.45
+    assert pipeline.score(texts, kinds) > 0.9
+    whole = pipeline.model_.fitted_
+    outputs, acquired = whole.outputs(pipeline.features(texts))
+    np.testing.assert_array_equal(pipeline.predict(texts), whole.results(whole.settle(outputs, acquired))[0])
+
+
+def test_a_database_is_consulted_and_a_table_that_hangs_is_given_up() -> None:
+    pytest.importorskip("sqlalchemy", reason="sources over SQL need the extra farthing[sql]")
+    from examples import database_consultation as example  # noqa: PLC0415
+
+    engine = example.database()
+    try:
+        heart = load_heart_disease()
+        given = example.sources(engine)
+        model = BudgetTreeClassifier(costs=given.costs("USD"), max_depth=4).fit(heart.X, heart.y)
+        patient = int(model.spend(heart.X).argmax())
+        decision, faults = example.consulted(given, patient)
+        assert decision == consult(model, heart.X.iloc[patient])
+        assert decision.spent == 7.0
+        assert faults == {}
+
+        quick, slow = given
+
+        def hang(row: object) -> object:
+            raise TimeoutError("no answer within 2 s")
+
+        broken = Sources([quick, Source(hang, slow.features, name="lab", price=6.0)])
+        decision, faults = example.consulted(broken, patient)
+        lacking = {**heart.X.iloc[patient].to_dict(), **dict.fromkeys(slow.features, REFUSED)}
+        assert decision == consult(model, lacking)
+        assert decision.spent <= 1.0
+        assert set(faults) == set(slow.features)
+    finally:
+        engine.dispose()

@@ -1,0 +1,212 @@
+"""Lazy pipelines: the predictions of the whole table, with only the blocks that rows need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, TransformerMixin, clone, is_classifier, is_regressor
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
+
+import farthing
+from farthing import CostSheet, LazyPipeline, consult
+from farthing.boosting import GreedyMiserClassifier, GreedyMiserRegressor
+from farthing.cascades import MiserCascadeClassifier
+from farthing.errors import CostError, FileError, TableError, TrustWarning
+from farthing.forests import BudgetForestClassifier, BudgetTreeClassifier
+
+RNG = np.random.default_rng(0)
+X = pd.DataFrame(RNG.normal(size=(400, 6)), columns=list("abcdef"))
+Y = np.where(X["a"] > 0.7, "high", np.where(X["c"] * X["d"] + X["f"] > 0, "mid", "low"))
+
+
+class Counted(BaseEstimator, TransformerMixin):  # type: ignore[misc]
+    """Passes columns through, and counts the rows and the calls of `transform`."""
+
+    calls: list[int] = []  # noqa: RUF012 - one list, which clones share
+
+    def fit(self, X: Any, y: Any = None) -> Counted:
+        self.n_features_in_ = np.asarray(X).shape[1]
+        return self
+
+    def transform(self, X: Any) -> Any:
+        self.calls.append(len(X))
+        return np.asarray(X)
+
+
+def blocks() -> list[Any]:
+    return [
+        ("cheap", StandardScaler(), ["a", "b"]),
+        ("products", PolynomialFeatures(include_bias=False), ["c", "d"]),
+        ("dear", Counted(), ["e", "f"]),
+    ]
+
+
+PRICES = {"cheap": 1.0, "products": 5.0, "dear": 20.0}
+MODELS = {
+    "forest": BudgetForestClassifier(n_estimators=5, max_depth=4, random_state=0),
+    "tree": BudgetTreeClassifier(max_depth=5),
+    "miser": GreedyMiserClassifier(n_estimators=12, tradeoff=0.001, charge="row"),
+    "cascade": MiserCascadeClassifier(budget=9, n_estimators=8, n_stages=4, random_state=0),
+}
+
+
+@pytest.fixture(scope="module", params=list(MODELS))
+def fitted(request: Any) -> LazyPipeline:
+    return LazyPipeline(blocks(), MODELS[request.param], costs=PRICES).fit(X, Y)
+
+
+def test_predictions_are_those_of_the_whole_table(fitted: LazyPipeline) -> None:
+    whole = fitted.model_.decide(pd.DataFrame(fitted.features(X), columns=fitted.costs_.features))
+    for size in (10_000, 37):
+        lazy = clone(fitted).set_params(batch_size=size).adopt(fitted.blocks_, fitted.model_).decide(X)
+        np.testing.assert_array_equal(lazy.prediction, whole.prediction)
+        np.testing.assert_array_equal(lazy.probabilities, whole.probabilities)
+        np.testing.assert_array_equal(lazy.acquired, whole.acquired)
+        np.testing.assert_array_equal(lazy.spent, whole.spent)
+
+
+@pytest.mark.parametrize("budget", [0.0, 1.0, 6.5, 21.0])
+def test_budgets_hold_and_give_what_the_whole_table_gives(fitted: LazyPipeline, budget: float) -> None:
+    whole = fitted.model_.decide(
+        pd.DataFrame(fitted.features(X), columns=fitted.costs_.features), budget=budget
+    )
+    lazy = fitted.decide(X, budget=budget)
+    assert (lazy.spent <= budget).all()
+    np.testing.assert_array_equal(lazy.probabilities, whole.probabilities)
+    np.testing.assert_array_equal(lazy.acquired, whole.acquired)
+    mixed = fitted.decide(X, budget=np.where(np.arange(len(X)) % 2, budget, 100.0))
+    np.testing.assert_array_equal(mixed.probabilities[1::2], lazy.probabilities[1::2])
+
+
+def test_a_block_is_computed_for_the_rows_that_bought_of_it_and_no_others(fitted: LazyPipeline) -> None:
+    computed = fitted.computed(X)
+    features = fitted.costs_.features
+    for number, block in enumerate(fitted.blocks_):
+        mine = [features.index(name) for name in block.features]
+        np.testing.assert_array_equal(computed[:, number], fitted.acquired(X)[:, mine].any(axis=1))
+    Counted.calls.clear()
+    fitted.predict(X)
+    assert sum(Counted.calls) == computed[:, 2].sum()
+    assert len(Counted.calls) <= 2  # in rounds: a call for each round in which some rows want it
+
+
+def test_some_rows_are_decided_without_the_dear_block() -> None:
+    computed = LazyPipeline(blocks(), MODELS["cascade"], costs=PRICES).fit(X, Y).computed(X)
+    assert 0 < computed[:, 2].mean() < 0.6
+
+
+def test_a_consultation_of_one_row_gives_what_the_array_gives(fitted: LazyPipeline) -> None:
+    lazy = fitted.decide(X)
+    for row in range(0, 40, 4):
+        decision = consult(fitted, fitted.sources(), row=X.iloc[[row]])
+        assert decision.prediction == lazy.prediction[row]
+        assert decision.spent == lazy.spent[row]
+
+
+def test_text_works_and_survives_its_file(tmp_path: Path) -> None:
+    texts = [f"{'good' if k % 2 else 'bad'} film number {k % 7}" for k in range(60)]
+    labels = ["yes" if k % 2 else "no" for k in range(60)]
+    parts = [
+        ("words", CountVectorizer(vocabulary=["good", "number"])),
+        ("topics", make_pipeline(TfidfVectorizer(), TruncatedSVD(3, random_state=0))),
+    ]
+    pipeline = LazyPipeline(parts, BudgetTreeClassifier(), costs={"words": 1, "topics": 50}).fit(
+        texts, labels
+    )
+    assert pipeline.score(texts, labels) == 1.0
+    assert set(pipeline.spend(texts)) == {1.0}
+    assert pipeline.costs_.features[0] == "words__good"
+    with pytest.warns(TrustWarning, match=r"CountVectorizer|TfidfVectorizer"):
+        pipeline.save(tmp_path / "text.farthing")
+    with pytest.raises(FileError, match="does not trust"):
+        farthing.load(tmp_path / "text.farthing")
+    trusted = [
+        f"sklearn.feature_extraction.text.{name}"
+        for name in ("CountVectorizer", "TfidfVectorizer", "TfidfTransformer")
+    ]
+    loaded = farthing.load(tmp_path / "text.farthing", trusted=trusted)
+    np.testing.assert_array_equal(loaded.predict_proba(texts), pipeline.predict_proba(texts))
+
+
+def test_files_keep_every_bit_and_are_checked(fitted: LazyPipeline, tmp_path: Path) -> None:
+    parts = blocks()[:2]
+    pipeline = LazyPipeline(parts, fitted.model, costs={"cheap": 1, "products": 5}, batch_size=50).fit(X, Y)
+    pipeline.save(tmp_path / "p.farthing")
+    loaded = farthing.load(tmp_path / "p.farthing")
+    np.testing.assert_array_equal(loaded.predict_proba(X), pipeline.predict_proba(X))
+    np.testing.assert_array_equal(loaded.spend(X), pipeline.spend(X))
+    assert loaded.batch_size == 50
+    assert loaded.costs_ == pipeline.costs_
+    with pytest.raises(ValueError, match="the features of the blocks must be the columns of the model"):
+        clone(loaded).adopt(pipeline.blocks_[:1], pipeline.model_)
+
+
+def test_it_is_an_estimator_of_scikit_learn() -> None:
+    pipeline = LazyPipeline(blocks(), MODELS["tree"], costs=PRICES)
+    assert is_classifier(pipeline)
+    assert cross_val_score(pipeline, X, Y, cv=3).mean() > 0.6
+    assert set(pipeline.fit(X, Y).classes_) == {"high", "mid", "low"}
+    regressor = LazyPipeline(blocks(), GreedyMiserRegressor(n_estimators=20), costs=PRICES)
+    assert is_regressor(regressor)
+    assert not hasattr(regressor, "predict_proba")
+    assert regressor.fit(X, X["a"] * 3).score(X, X["a"] * 3) > 0.8
+    weights = np.where(Y == "low", 0.0, 1.0)
+    assert "low" not in pipeline.fit(X, Y, sample_weight=weights).predict(X)
+
+
+def test_prices_are_measured_if_none_are_given() -> None:
+    pipeline = LazyPipeline(blocks(), MODELS["tree"]).fit(X, Y)
+    assert set(pipeline.costs_.groups) == {"cheap", "products", "dear"}
+    assert pipeline.costs_.unit == "us"
+    assert (pipeline.costs_.shared > 0).all()
+
+
+def test_prices_of_features_may_be_given() -> None:
+    names = LazyPipeline(blocks(), MODELS["tree"], costs=PRICES).fit(X, Y).costs_.features
+    sheet = CostSheet(dict.fromkeys(names, 2.0))
+    assert LazyPipeline(blocks(), MODELS["tree"], costs=sheet).fit(X, Y).costs_ == sheet
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"blocks": []}, ValueError, "blocks must be a list"),
+        ({"blocks": [("a",)]}, ValueError, r"a block is \(name, transformer\)"),
+        ({"blocks": [("a", 3)]}, TypeError, "block 'a': int has no fit_transform"),
+        ({"blocks": [("a", StandardScaler(), slice(2))]}, TypeError, "columns is a slice"),
+        ({"blocks": [("a", StandardScaler()), ("a", StandardScaler())]}, CostError, "block 'a'"),
+        ({"model": StandardScaler()}, TypeError, "model must be a classifier or regressor of this library"),
+        ({"batch_size": 0}, ValueError, "batch_size must be a whole number"),
+        (
+            {"costs": {"cheap": 1}},
+            CostError,
+            "Give a price for each of the blocks 'cheap', 'products', 'dear'",
+        ),
+        (
+            {"blocks": [("a", FunctionTransformer(lambda X: np.full(X.shape, "x")))]},
+            TableError,
+            "block 'a' gives features that are not numbers",
+        ),
+    ],
+)
+def test_bad_parameters_are_named(given: Any, error: Any, message: str) -> None:
+    parameters = {"blocks": blocks(), "model": MODELS["tree"], "costs": PRICES, **given}
+    with pytest.raises(error, match=message):
+        LazyPipeline(**parameters).fit(X, Y)
+
+
+def test_no_rows_and_a_block_that_changes_its_width_are_named() -> None:
+    pipeline = LazyPipeline(blocks(), MODELS["tree"], costs=PRICES).fit(X, Y)
+    with pytest.raises(TableError, match="there are no rows to predict"):
+        pipeline.predict(X.iloc[:0])
+    pipeline.blocks_[0].transformer.transform = lambda X: np.zeros((len(X), 3))
+    with pytest.raises(TableError, match="block 'cheap' gave 3 columns; expected its 2 features"):
+        pipeline.features(X)

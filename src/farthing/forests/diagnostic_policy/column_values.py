@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,16 +39,48 @@ class ColumnValues:
 
         By the weights of the rows, and not by their number, so that a row of weight 2 is two rows.
         """
+
+        def groups_of(column: int, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+            n_bins = bins.n_bins(column)
+            counts = np.bincount(codes, weights=weights, minlength=n_bins + 1).astype(np.float64)
+            return joined(counts[:n_bins], most)
+
+        return cls._of_groups(bins, groups_of)
+
+    @classmethod
+    def cut(cls, bins: Bins, thresholds: Sequence[Floats]) -> ColumnValues:
+        """Join neighbouring bins of numeric columns unless a threshold is between them.
+
+        Parameters
+        ----------
+        bins : Bins
+            The table.
+        thresholds : sequence of ndarray of float64
+            For each column; one within a bin counts as the lower end of it.
+        """
+
+        def groups_of(column: int, _: NDArray[np.int64]) -> NDArray[np.int64]:
+            n_bins = bins.n_bins(column)
+            ends = np.searchsorted(bins.edges(column)[: n_bins - 1], thresholds[column], side="right")
+            starts = np.zeros(n_bins, dtype=np.int64)
+            starts[ends[(ends > 0) & (ends < n_bins)]] = 1
+            return np.cumsum(starts)
+
+        return cls._of_groups(bins, groups_of)
+
+    @classmethod
+    def _of_groups(
+        cls, bins: Bins, groups_of: Callable[[int, NDArray[np.int64]], NDArray[np.int64]]
+    ) -> ColumnValues:
+        """Join the bins of numeric columns by the group of each, which ascends without gaps."""
         codes = bins.codes().astype(np.int64)
         thresholds, n_present = [], []
         for column in range(bins.n_features):
-            n_bins = bins.n_bins(column)
             if bins.category_widths[column]:
                 thresholds.append(np.empty(0))
-                n_present.append(n_bins)
+                n_present.append(bins.n_bins(column))
                 continue
-            counts = np.bincount(codes[column], weights=weights, minlength=n_bins + 1).astype(np.float64)
-            groups = np.append(joined(counts[:n_bins], most), 0)
+            groups = np.append(groups_of(column, codes[column]), 0)
             groups[-1] = groups[:-1].max(initial=-1) + 1  # missing values
             last = np.flatnonzero(np.diff(groups[:-1]))
             thresholds.append(bins.edges(column)[last])

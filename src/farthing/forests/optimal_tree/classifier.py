@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from farthing.base import (
     BudgetKind,
@@ -29,6 +30,7 @@ from farthing.forests.optimal_tree.trade_offs import lower_hull
 from farthing.forests.optimal_tree.tree_problem import MOST_LEVELS, OptimalTree, TreeProblem
 from farthing.learning.price_of_money import price_of_money
 from farthing.trees import Forest
+from farthing.typing import Floats
 
 # What all features together are worth by default, in errors.
 _ERRORS_PER_ALL: Final = 0.01
@@ -132,6 +134,12 @@ class OptimalTreeClassifier(BudgetPathMixin, PricedErrorsMixin):
     max_values : int
         Most values of a numeric column that are told apart, 2 to 255; columns with more are cut into
         intervals of equal weight. The tree is optimal for these.
+    reference : estimator, optional
+        A model of trees, such as ``GreedyMiserClassifier(n_estimators=20, max_depth=2)``. It is fitted first,
+        at the same prices, and numeric columns are cut at its thresholds alone, however many values they
+        have: deeper trees and larger tables come within reach. The tree is then the best of those with these
+        thresholds, and `lower_bound_` and `optimality_gap_` are proven for those; a tree with other
+        thresholds may cost less. None means ``max_values``.
     max_levels : int
         Categories of a column with at most this many, 2 to 12, are divided into any two sets; those of
         others one against the rest. Missing values count as one more category.
@@ -161,6 +169,8 @@ class OptimalTreeClassifier(BudgetPathMixin, PricedErrorsMixin):
     Demirović, Lukina, Hebrard et al.: MurTree: Optimal Decision Trees via Dynamic Programming and Search.
     JMLR 23, 2022. Depth 2 by counts of pairs. Van der Linden, de Weerdt, Demirović: Necessary and Sufficient
     Conditions for Optimal Decision Trees using Dynamic Programming. NeurIPS 2023. Costs of tests and errors.
+    McTavish, Zhong, Achermann et al.: Fast Sparse Decision Tree Optimization via Reference Ensembles. AAAI
+    2022. Thresholds of a reference; its guessed lower bounds, which prove nothing, are not used.
 
     Examples
     --------
@@ -186,6 +196,7 @@ class OptimalTreeClassifier(BudgetPathMixin, PricedErrorsMixin):
         "tradeoff": [NON_NEGATIVE, None],
         "node_penalty": [NON_NEGATIVE],
         "max_values": [between(2, 255)],
+        "reference": ANY_OR_NONE,
         "max_levels": [between(2, MOST_LEVELS)],
         "time_limit": [NON_NEGATIVE, None],
     }
@@ -202,6 +213,7 @@ class OptimalTreeClassifier(BudgetPathMixin, PricedErrorsMixin):
         tradeoff: float | None = None,
         node_penalty: float = 2.0,
         max_values: int = 16,
+        reference: Any = None,
         max_levels: int = 4,
         time_limit: float | None = None,
         n_jobs: int | None = None,
@@ -214,6 +226,7 @@ class OptimalTreeClassifier(BudgetPathMixin, PricedErrorsMixin):
         self.tradeoff = tradeoff
         self.node_penalty = node_penalty
         self.max_values = max_values
+        self.reference = reference
         self.max_levels = max_levels
         self.time_limit = time_limit
         self.n_jobs = n_jobs
@@ -238,6 +251,7 @@ class OptimalTreeClassifier(BudgetPathMixin, PricedErrorsMixin):
             rows,
             int(self.max_values),
             self.n_threads(),
+            thresholds=None if self.reference is None else _thresholds(self.reference, rows),
             max_depth=int(self.max_depth),
             max_levels=int(self.max_levels),
             node_penalty=float(self.node_penalty) * _mean_error_price(rows),
@@ -263,6 +277,20 @@ class OptimalTreeClassifier(BudgetPathMixin, PricedErrorsMixin):
         """Return when the search must end, in seconds of ``time.monotonic``."""
         seconds = math.inf if self.time_limit is None else float(self.time_limit)
         return time.monotonic() + min(seconds, deadline_end() - time.time())
+
+
+def _thresholds(reference: Any, rows: TrainingSet) -> list[Floats]:
+    """Return the thresholds at which a model of trees that is fitted to the rows tests each column."""
+    fitted = clone(reference).fit_rows(rows).fitted_ if hasattr(reference, "fit_rows") else None
+    forest: Forest | None = getattr(fitted, "forest", None)
+    if forest is None:
+        raise ValueError(
+            "reference must be a model of trees of Farthing's, such as "
+            f"GreedyMiserClassifier(n_estimators=20, max_depth=2); got {reference!r}"
+        )
+    numeric = forest.category < 0
+    tested = [numeric & (forest.feature == column) for column in range(forest.n_features)]
+    return [np.unique(forest.threshold[nodes]) for nodes in tested]
 
 
 def _mean_error_price(rows: TrainingSet) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, NamedTuple, Self
@@ -85,9 +86,21 @@ class TreeProblem:
     n_threads: int
 
     @classmethod
-    def of(cls, rows: TrainingSet, max_values: int, n_threads: int, **limits: Any) -> Self:
-        """Cut the columns into at most ``max_values`` values, and price the labels."""
-        values = ColumnValues.of(rows.bins(_BINS, n_threads), rows.weights, max_values)
+    def of(
+        cls,
+        rows: TrainingSet,
+        max_values: int,
+        n_threads: int,
+        *,
+        thresholds: Sequence[Floats] | None = None,
+        **limits: Any,
+    ) -> Self:
+        """Cut the columns into at most ``max_values`` values, or at thresholds, and price the labels."""
+        bins = rows.bins(_BINS, n_threads)
+        if thresholds is None:
+            values = ColumnValues.of(bins, rows.weights, max_values)
+        else:
+            values = ColumnValues.cut(bins, thresholds)
         if rows.errors is None:
             prices = np.ones((len(rows), rows.n_classes))
             prices[np.arange(len(rows)), rows.target] = 0.0

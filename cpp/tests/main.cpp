@@ -13,6 +13,7 @@
 #include "tests/boost/test_vote_sampler.hpp"
 #include "tests/cascade/test_exit_thresholds.hpp"
 #include "tests/common/test_bits.hpp"
+#include "tests/common/test_exact_sum.hpp"
 #include "tests/common/test_fixed_point.hpp"
 #include "tests/common/test_keyed_sampling.hpp"
 #include "tests/common/test_radix_sort.hpp"
@@ -38,6 +39,7 @@ int main() {
     test_wide_integer();
     test_simd_pair();
     test_radix_sort();
+    test_exact_sum();
     test_fixed_point();
     test_keyed_sampling();
     test_selection();

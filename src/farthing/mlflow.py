@@ -14,6 +14,7 @@ from farthing.base import BudgetedEstimator, load_model
 try:
     import pandas as pd
     from mlflow import pyfunc
+    from mlflow.pyfunc.model import PythonModel
 except ImportError as error:
     raise ImportError("farthing.mlflow needs MLflow and pandas: pip install 'farthing[mlflow]'") from error
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _FILE: Final = "model"
 
 
-class SpendingModel(pyfunc.PythonModel):  # type: ignore[misc]
+class SpendingModel(PythonModel):
     """A model file as a pyfunc: a frame in, a frame of predictions and spends out.
 
     The result has the columns ``prediction`` and ``spent``, and for classifiers ``probability_LABEL`` of each
@@ -61,7 +62,7 @@ class SpendingModel(pyfunc.PythonModel):  # type: ignore[misc]
         found = self.model.decide(model_input, budget=(params or {}).get("budget"))
         columns: dict[str, Any] = {"prediction": found.prediction, "spent": found.spent}
         if found.probabilities is not None:
-            labels = np.asarray(self.model.classes_).tolist()  # type: ignore[attr-defined]
+            labels = np.asarray(self.model.classes_).tolist()
             columns |= {f"probability_{label}": found.probabilities[:, k] for k, label in enumerate(labels)}
         return pd.DataFrame(columns)
 
@@ -99,7 +100,8 @@ def log_model(model: BudgetedEstimator, name: str = "model", **options: Any) -> 
     ModelInfo
     """
     with TemporaryDirectory() as folder:
-        return pyfunc.log_model(name=name, **_parts(model, folder), **options)
+        logged: ModelInfo = pyfunc.log_model(name=name, **_parts(model, folder), **options)
+    return logged
 
 
 def load(uri: str) -> BudgetedEstimator:

@@ -53,7 +53,7 @@ def model_card(model: BudgetedEstimator, X: Any, y: Any = None, *, description: 
         f"Quantile {level:g} of the spend": f"{spend:.6g}{unit}" for level, spend in found.quantiles.items()
     }
     if y is not None:
-        spends["Score (`model.score`)"] = f"{model.score(X, y):.6g}"  # type: ignore[attr-defined]
+        spends["Score (`model.score`)"] = f"{model.score(X, y):.6g}"
     card.add_table(
         **{"Spend and score": {"figure": list(spends), "value": list(spends.values())}}, folded=False
     )

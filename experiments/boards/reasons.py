@@ -212,7 +212,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     n_walks = 10 if args.tiny else args.walks
     pairs = [(table, method) for table in tables for method in methods if (table, method) not in LEFT_OUT]
     results = [kept(args.kept, *pair, n_walks) for pair in pairs]
-    arguments = [] if n_walks in (10, 1000) else ["--walks", n_walks]
+    arguments = [] if n_walks in (10, 1000) else ["--walks", str(n_walks)]
     write_page(args.out, NAME, page(results), command(NAME, *arguments))
 
 

@@ -198,7 +198,7 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
         between = [(low + high) / 2 for high, low in pairwise(thresholds) if np.isfinite(low + high)]
         rungs = sorted({np.inf, *thresholds, *between, -np.inf}, reverse=True)
 
-        def make(threshold: float) -> Self:
+        def make(threshold: float) -> AdaptClassifier:
             return self.variant({}, replace(self.fitted_.at(threshold), certificate=None))
 
         return Ladder(tuple(rungs), -np.inf, make)

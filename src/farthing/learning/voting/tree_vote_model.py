@@ -230,7 +230,7 @@ class TreeVoteClassifier(VoteClassifier):
                 f"this {type(self).__name__} has no curtailment_error, so it has no variants to choose from"
             )
 
-        def make(part: float) -> Self:
+        def make(part: float) -> TreeVoteClassifier:
             apart = part * float(model.estimator_weights.sum())
             moved = None if part >= 1 else stops + np.array([[-apart], [apart]])
             return self.variant({}, replace(model, stops=moved, certificate=None))

@@ -125,8 +125,14 @@ class LinearScores:
     def sum_plan(self, coef: Floats, intercept: Floats) -> LinearSum:
         """Return the scores with other coefficients as tables; see `Terms`."""
         active = (coef != 0).any(axis=1)
-        parts = (self.columns, self.category, self.mean, self.scale, coef)
-        return LinearSum(*(part[active] for part in parts), intercept)
+        return LinearSum(
+            self.columns[active],
+            self.category[active],
+            self.mean[active],
+            self.scale[active],
+            coef[active],
+            intercept,
+        )
 
     def outputs(
         self,

@@ -134,7 +134,7 @@ class TreeTable:
 
     def _add(self, predictor: Predictor, pools: _Pools, *, routes: bool = False) -> None:
         forest = predictor.forest
-        refused = forest.missing if routes else predictor.refused_ways
+        refused, scores = forest.missing if routes else predictor.refused_ways, predictor.dense_scores
         for tree in range(forest.n_trees):
             start = int(forest.offsets[tree])
             # Right children wait until the left ones are written, with the node whose skip they set.
@@ -145,7 +145,7 @@ class TreeTable:
                 if parent >= 0:
                     self.skip[parent] = place - parent
                 self.order.append(node)
-                self.score.append(pools.score(predictor.scores[node], routes=routes))
+                self.score.append(pools.score(scores[node], routes=routes))
                 self.skip.append(0)
                 self.feature.append(-1 if column < 0 else self.slot_of(column))
                 self.ways.append(0 if column < 0 else int(forest.missing[node]) + 4 * int(refused[node]))

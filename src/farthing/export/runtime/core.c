@@ -40,6 +40,7 @@ static double spent_with_marked(farthing_state *s)
 
 static int affords(farthing_state *s, int32_t item)
 {
+    if (s->limit == HUGE_VAL) return 1;
     mark(s, item);
     return spent_with_marked(s) <= s->limit;
 }

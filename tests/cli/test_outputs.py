@@ -217,7 +217,7 @@ def test_help_loads_no_numerical_library():
         "sys.modules['farthing'] = package\n"
         "from farthing.cli.commands import app\n"
         "print(sorted({'numpy', 'pandas', 'sklearn', 'joblib', 'scipy'} & set(sys.modules)))\n"
-        "assert len(app.registered_commands) == 10\n"
+        "assert len(app.registered_commands) == 12\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr

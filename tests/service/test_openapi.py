@@ -72,5 +72,7 @@ def test_every_call_and_answer_is_documented() -> None:
         for call in calls.values():
             assert call["description"]
     schemas = document["components"]["schemas"]
-    assert set(schemas["NextRequest"]["properties"]) == {"given", "known", "refused", "budget", "seed"}
+    assert set(schemas["NextRequest"]["properties"]) == {
+        *("given", "known", "refused", "budget", "seed", "reasons"),
+    }
     assert {"ask", "decision", "spent", "left", "unused"} <= set(schemas["NextAnswer"]["required"])

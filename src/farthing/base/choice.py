@@ -44,7 +44,7 @@ def choose(fitting: Iterable[Point]) -> Point | None:
         return None
     if any(math.isnan(point.loss) for point in points):
         return max(points, key=lambda point: (point.score, -point.spend))
-    points = _ends(points)
+    points = path_ends(points)
     best = max(points, key=lambda point: (point.score, -point.loss))
     least = best.score - (0.0 if math.isnan(best.error) else AS_GOOD * best.error)
     return min(
@@ -52,8 +52,8 @@ def choose(fitting: Iterable[Point]) -> Point | None:
     )
 
 
-def _ends(points: list[Point]) -> list[Point]:
-    """Keep only the most expensive point of each path of budgets."""
+def path_ends(points: Iterable[Point]) -> list[Point]:
+    """Return the points without those of one path of budgets but for the most expensive of each."""
     kept: dict[object, Point] = {}
     for number, point in enumerate(points):
         # A point that is not on such a path is a path of its own.

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from farthing.base import AnyBudgetMixin, Point
-from farthing.base.choice import choose
+from farthing.base.choice import choose, path_ends
 from farthing.costs import spending_limit, within_budget
 from farthing.frontier.candidates import Candidate
 from farthing.frontier.row_values import RowValues, Standing, cross_fitted
@@ -194,7 +194,8 @@ class SettingCurves:
             for key, point in self._by_variant.items()
             if within_budget(point.spend_of(hard=hard), budget)
         }
-        return choose(fitting.values()), list(fitting)
+        ends = {id(point) for point in path_ends(fitting.values())}
+        return choose(fitting.values()), [key for key, point in fitting.items() if id(point) in ends]
 
     def overall(self, budgets: Sequence[float]) -> float:
         """Return the mean loss over several mean budgets; without a loss, the score negated.

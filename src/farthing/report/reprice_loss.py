@@ -70,7 +70,8 @@ def reprice_loss(
     >>> from farthing.datasets import load_thyroid
     >>> data = load_thyroid()
     >>> learn, test = (data.X[:800], data.y[:800]), (data.X[800:1600], data.y[800:1600])
-    >>> model = MiserCascadeClassifier(data.costs, 20.0, n_estimators=10, n_stages=4).fit(*learn)
+    >>> model = MiserCascadeClassifier(data.costs, 20.0, n_estimators=10, n_stages=4, random_state=0)
+    >>> model = model.fit(*learn)
     >>> found = reprice_loss(model, data.costs, learn, test)
     >>> found.n_rows, found.loss
     (800, 0.0)

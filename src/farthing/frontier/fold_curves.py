@@ -58,8 +58,11 @@ class FoldCurve:
     seconds: float = 0.0
     values: RowValues | None = None
 
-    def within(self, budget: float) -> int:
-        """Return the variant that spends most within a mean budget, or the cheapest one if none is."""
+    def within(self, budget: float | None) -> int:
+        """Return the variant that spends most within a mean budget, or the cheapest one if none is.
+
+        None means no limit.
+        """
         spend = self.figures[:, 0]
         fits = np.flatnonzero(spend <= spending_limit(budget))
         # Of equal spends the last: variants are in the order of their budgets.
@@ -176,7 +179,7 @@ class SettingCurves:
         if len(values) < len(self.folds):
             return Judged(point, None)
         if fitting is None:
-            places = [fold.within(budget) for fold in self.folds] if budget is not None else []
+            places = [fold.within(budget) for fold in self.folds]
             return Judged(point, Standing.of(list(zip(values, places, strict=True))))
         places_of = [[variants[key] for variants in self._places] for key in fitting]
         parts = [one.of_models([places[number] for places in places_of]) for number, one in enumerate(values)]
@@ -187,7 +190,7 @@ class SettingCurves:
 
         None in place of the variants means models that were aimed, one per fold.
         """
-        if budget is not None and not hard and self.is_any_budget:
+        if not hard and self.is_any_budget:
             return self.aimed(budget), None
         fitting = {
             key: point
@@ -220,8 +223,11 @@ class SettingCurves:
         """The largest mean spend of a model."""
         return max(float(fold.figures[:, 0].max()) for fold in self.folds)
 
-    def aimed(self, budget: float) -> Point:
-        """Return the mean of the folds' models, each aimed at a mean budget, if the method does that."""
+    def aimed(self, budget: float | None) -> Point:
+        """Return the mean of the folds' models, each aimed at a mean budget, if the method does that.
+
+        None means no limit.
+        """
         return self._mean([fold.within(budget) for fold in self.folds], {"budget": budget})
 
     def at_spend(self, spend: float, params: Mapping[str, Any]) -> Point:

@@ -309,7 +309,9 @@ def reachable(path: Sequence[Point], model: BudgetedEstimator) -> list[Point]:
 
 def _quote(setting: SettingCurves, params: Mapping[str, Any], spend: float) -> Point:
     """Return the score of a variant of the last fit, from the folds' models that spend as it does."""
-    named = setting.named(params)
+    # The whole fit is the variant that changes nothing, under whatever values its parameters have.
+    given = setting.candidate.estimator.get_params()
+    named = setting.named(params) or setting.named({k: v for k, v in params.items() if given.get(k) != v})
     if named is not None and not setting.is_any_budget and not are_far(named.spend, spend):
         return named
     return setting.at_spend(spend, params)

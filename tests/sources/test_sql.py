@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -41,17 +42,16 @@ def sqlite(tmp_path: Path) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def postgres(tmp_path_factory: Any) -> Iterator[Any]:
+def postgres() -> Iterator[Any]:
     """A PostgreSQL server of its own, in a temporary folder."""
     pytest.importorskip("psycopg", reason="PostgreSQL needs its driver, psycopg")
     if shutil.which("initdb") is None or shutil.which("pg_ctl") is None:
         pytest.skip("PostgreSQL is not installed: initdb and pg_ctl are not on the path")
-    folder = tmp_path_factory.mktemp("postgres")
+    # Not below pytest's own folder, which another user than that of the tests may not enter.
+    folder = Path(tempfile.mkdtemp(prefix="farthing-postgres-"))
     # The server refuses to run as root.
     user: dict[str, Any] = {"user": "nobody"} if os.geteuid() == 0 else {}
     if user:
-        for path in [folder, *list(folder.parents)[:2]]:
-            path.chmod(0o755)
         shutil.chown(folder, "nobody")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -80,6 +80,7 @@ def postgres(tmp_path_factory: Any) -> Iterator[Any]:
     finally:
         engine.dispose()
         run("pg_ctl", "-D", str(data), "-m", "immediate", "-w", "stop")
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -7,9 +7,9 @@ and ten of CSTC. The paper of ASTC claims to be up to 100 times faster than CSTC
 floats with two classes and random prices, and 10,000 x 40 with five classes. CSTC over trees has 40 boosted
 trees of each class; so has Cronus, for two classes only, with four stages.
 
-What limits a single fit of ASTC with two classes: 45 % are Python, NumPy and the allocation of memory around
-the calls of the core, for ten trees of seven nodes each; 16 % are scattered reads of rows that moved, 11 %
-products of matrices, 8 % scores and 6 % standardising the table.
+What limits a single fit of ASTC with two classes: 15 % are scattered reads of rows that moved, 14 % products
+of matrices, 9 % standardising the table, 8 % scores, 7 % temperatures; most of the rest is Python and NumPy
+around the calls of the core, for ten trees of seven nodes each.
 """
 
 from __future__ import annotations

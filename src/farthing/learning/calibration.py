@@ -14,7 +14,7 @@ from farthing.base.links import normalise
 _CLOSE: Final = 1e-9
 _MOST_STEPS: Final = 100
 # Probabilities below this are raised to it before their logarithm is taken.
-MIN_PROBABILITY: Final = 1e-12
+_MIN_PROBABILITY: Final = 1e-12
 # Logarithms of temperatures lie between this and its negative, and are found to this close.
 _WIDEST: Final = 3.0
 _FOUND: Final = 1e-5
@@ -41,7 +41,7 @@ def temper(probabilities: NDArray[np.float64], temperature: float) -> NDArray[np
     if temperature == 1:
         return probabilities
     # In logarithms, shifted to a maximum of 0, so that low temperatures do not underflow all classes.
-    logs = np.log(np.maximum(probabilities, MIN_PROBABILITY)) / temperature
+    logs = np.log(np.maximum(probabilities, _MIN_PROBABILITY)) / temperature
     return normalise(np.exp(logs - logs.max(axis=1, keepdims=True)))
 
 
@@ -71,7 +71,7 @@ def temperature_of(
     >>> temperature_of(overconfident, np.array([0, 0, 1])) > 1
     True
     """
-    logs = np.log(np.maximum(probabilities, MIN_PROBABILITY))
+    logs = np.log(np.maximum(probabilities, _MIN_PROBABILITY))
     return _best_temperature(_margins(logs, codes), weights)
 
 
@@ -98,7 +98,7 @@ def score_temperature(
     else:
         margins = _margins(scores, codes)
     # As far apart as the logarithms of probabilities can be.
-    widest = -np.log(MIN_PROBABILITY)
+    widest = -np.log(_MIN_PROBABILITY)
     return _best_temperature(np.clip(margins, -widest, widest), weights)
 
 
@@ -116,7 +116,7 @@ def _best_temperature(margins: NDArray[np.float64], weights: NDArray[np.float64]
 
     # The search is over log T, where the loss is close to symmetric around its minimum. It is bounded, since
     # without a single error on the held-out rows the best temperature would be 0.
-    found = best_log_temperature(margins, counted, MIN_PROBABILITY, total, -_WIDEST, _WIDEST, _FOUND)
+    found = best_log_temperature(margins, counted, _MIN_PROBABILITY, total, -_WIDEST, _WIDEST, _FOUND)
     return float(np.exp(found))
 
 
@@ -155,7 +155,7 @@ def share_offsets(
         moved = logits + offsets
         probabilities = normalise(np.exp(moved - moved.max(axis=1, keepdims=True)))
         means = np.average(probabilities, axis=0, weights=weights)
-        step = np.log(shares[present] / np.maximum(means[present], MIN_PROBABILITY))
+        step = np.log(shares[present] / np.maximum(means[present], _MIN_PROBABILITY))
         offsets[present] += step
         if np.abs(step).max() < _CLOSE:
             break

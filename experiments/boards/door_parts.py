@@ -342,8 +342,9 @@ def quotes(board: Board, names: Sequence[str], side: str) -> str:
 
 
 SET_ON = """The default set and the rules of the front door were set on other tables: ecoli,
-  sonar, ionosphere, bupa_liver, house_votes_84, breast_cancer_wdbc, 400 rows each of adult and physionet2012
-  at other prices, and made ones."""
+  sonar, ionosphere, bupa_liver, house_votes_84, breast_cancer_wdbc, breast_cancer_original, 400 rows of adult
+  and 1,200 of physionet2012 at other prices, and made ones. Other splits of heart_disease, pima_diabetes,
+  hepatitis and thyroid were looked at before."""
 
 
 def keep_one(words: Sequence[str]) -> None:

@@ -20,6 +20,7 @@
 #include "grow/grow_options.hpp"
 #include "grow/leaf.hpp"
 #include "grow/leaf_search.hpp"
+#include "grow/monotonic.hpp"
 #include "grow/root_histogram_update.hpp"
 #include "grow/row_partition.hpp"
 #include "grow/split.hpp"
@@ -150,7 +151,12 @@ private:
     void add_node(Leaf& leaf) {
         leaf.node = tree_.n_nodes();
         splits_.emplace_back();
-        target_.values(leaf.sums.data(), tree_.add_leaf(target_.cover(leaf.sums.data())));
+        double* values = tree_.add_leaf(target_.cover(leaf.sums.data()));
+        if constexpr (Target::kMonotonic) {
+            target_.values(leaf.sums.data(), leaf.bounds, values);
+        } else {
+            target_.values(leaf.sums.data(), values);
+        }
         tree_.store_values();
     }
 
@@ -203,6 +209,7 @@ private:
             chosen.missing = unseen_missing(*options_.number, target_.population(left.sums.data()),
                                             target_.population(right.sums.data()));
         }
+        bound_children(leaves_[parent_place], candidate.feature, left, right);
         const index_t parent_node = leaves_[parent_place].node;
         // Prices were asked for and the charge is zero although the feature is not free: all rows own it or were
         // refused it.
@@ -294,6 +301,14 @@ private:
         for (index_t w = 0; w < width_; ++w) right.sums[w] -= left.sums[w];
         left.n_rows = target_.n_rows(left.sums.data());
         right.n_rows = parent.n_rows - left.n_rows;
+    }
+
+    void bound_children(const Leaf& parent, index_t feature, Leaf& left, Leaf& right) const {
+        if constexpr (Target::kMonotonic) {
+            if (options_.monotonic.empty()) return;
+            bound_sides({parent.bounds, options_.direction(feature)}, target_.level(left.sums.data(), parent.bounds),
+                        target_.level(right.sums.data(), parent.bounds), left.bounds, right.bounds);
+        }
     }
 
     auto ranks_below() const {

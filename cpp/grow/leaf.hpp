@@ -8,6 +8,7 @@
 #include "account/cost_sheet.hpp"
 #include "common/bitset.hpp"
 #include "common/views.hpp"
+#include "grow/monotonic.hpp"
 #include "grow/split.hpp"
 
 namespace farthing {
@@ -22,6 +23,7 @@ struct Leaf {
     index_t histogram = -1;
     bool counted_for_next_root = false;  // its sums are in the next tree's root histogram
     std::uint64_t key = 0;               // random key of its draws
+    ValueBounds bounds;                  // of its value and of those below it
     std::vector<std::int64_t> sums;
     Bitset constant;                     // positions of columns known to hold a single bin here
     OwnedFeatures path;                  // row ledger: the features on the path from the root

@@ -21,6 +21,7 @@
 #include "grow/histogram.hpp"
 #include "grow/histogram_pool.hpp"
 #include "grow/leaf.hpp"
+#include "grow/monotonic.hpp"
 #include "grow/root_histogram_update.hpp"
 #include "grow/split.hpp"
 #include "grow/split_chooser.hpp"
@@ -118,8 +119,8 @@ public:
 
         small_splits_.assign(want_small ? columns_.size() : 0, Split{});
         large_splits_.assign(want_large ? columns_.size() : 0, Split{});
-        const double small_score = want_small ? target_.node_score(small.sums.data()) : 0;
-        const double large_score = want_large ? target_.node_score(large->sums.data()) : 0;
+        const double small_score = want_small ? score_of(small) : 0;
+        const double large_score = want_large ? score_of(*large) : 0;
         const index_t n_filled = (fill_small ? small.n() : 0) + (fill_large ? large->n() : 0);
         // Siblings inherit the same constant columns from their parent; those are left out of all that follows.
         column_tasks_.select(columns_, small.constant);
@@ -192,7 +193,7 @@ public:
             for (const Leaf& leaf : leaves) {
                 if (leaf.node < 0) continue;
                 root_update_->expect_targets(target_, rows_.data() + leaf.begin, leaf.n(),
-                                             target_.step(leaf.sums.data()), options_.n_threads);
+                                             target_.step(leaf.sums.data(), leaf.bounds), options_.n_threads);
             }
             root_update_->finish_tree(target_);
         }
@@ -253,6 +254,18 @@ private:
         return std::max<index_t>(4, static_cast<index_t>(allowed / std::max(histogram, 1.0)));
     }
 
+    double score_of(const Leaf& leaf) const {
+        if constexpr (Target::kMonotonic) {
+            return target_.node_score(leaf.sums.data(), leaf.bounds);
+        } else {
+            return target_.node_score(leaf.sums.data());
+        }
+    }
+
+    SplitConstraint constraint_of(const Leaf& leaf, index_t column) const {
+        return {leaf.bounds, options_.direction(column)};
+    }
+
     bool samples_columns() const { return options_.max_features < n_columns(); }
 
     // How many thresholds of a column are sampled; none: all are tried.
@@ -275,7 +288,7 @@ private:
     void find_splits_directly(Leaf& leaf) {
         gather_targets(leaf);
         if (options_.peers) count_with_peers(leaf);
-        const double node_score = target_.node_score(leaf.sums.data());
+        const double node_score = score_of(leaf);
         if (samples_columns()) {
             order_.resize(columns_.size());
             std::iota(order_.begin(), order_.end(), index_t{0});
@@ -325,7 +338,7 @@ private:
             fill_present_bins(target_, present, bins_.data(), targets_ + leaf.begin, leaf.n(), bins.n_bins, cells);
         }
         SplitSearch<Target> search(target_, leaf.sums.data(), node_score, options_.min_rows_leaf, scratch_.data(),
-                                   least_gain);
+                                   least_gain, constraint_of(leaf, column));
         if (bins.categorical) return search.categorical(cells, bins.n_bins);
         const std::optional<index_t> sampled = n_cuts(leaf);
         if (!sampled) return search.numeric(cells, bins.n_bins, present, present);
@@ -360,7 +373,8 @@ private:
     Split search(const Leaf& leaf, double node_score, index_t column, const std::int64_t* cells,
                  std::vector<std::int64_t>& scratch) const {
         const ColumnBins& bins = table_.columns[column];
-        SplitSearch<Target> search(target_, leaf.sums.data(), node_score, options_.min_rows_leaf, scratch.data());
+        SplitSearch<Target> search(target_, leaf.sums.data(), node_score, options_.min_rows_leaf, scratch.data(), 0,
+                                   constraint_of(leaf, column));
         const std::int64_t* first = cells + table_.first_bin[column] * width_;
         return bins.categorical ? search.categorical(first, bins.n_bins) : search.numeric(first, bins.n_bins);
     }
@@ -368,14 +382,15 @@ private:
     // Adds one column of a final leaf to the next tree's root histogram.
     void add_to_next_root(const Leaf& leaf, index_t place, const std::int64_t* cells) {
         if constexpr (Target::kUpdatesRoot) {
-            root_update_->add_column(table_, target_, columns_[place], cells, target_.step(leaf.sums.data()));
+            root_update_->add_column(table_, target_, columns_[place], cells,
+                                     target_.step(leaf.sums.data(), leaf.bounds));
         }
     }
 
     // Adds the columns that are constant in a final leaf, and marks the leaf as added.
     void finish_leaf(Leaf& leaf) {
         if constexpr (Target::kUpdatesRoot) {
-            const std::int64_t step = target_.step(leaf.sums.data());
+            const std::int64_t step = target_.step(leaf.sums.data(), leaf.bounds);
             for (index_t c = 0; c < n_columns(); ++c) {
                 if (!leaf.constant.has(c)) continue;
                 root_update_->add_constant_column(table_, target_, columns_[c], rows_[leaf.begin], leaf.sums[0], step);

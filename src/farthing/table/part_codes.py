@@ -1,4 +1,4 @@
-"""The bins of a part of a table, in memory once: on their own, or within the table that parts are joined to."""
+"""The bins of a part of a table, in memory once: on their own, or within a joined table."""
 
 from __future__ import annotations
 

@@ -137,8 +137,8 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
         directions = directions_of(self.monotonic_cst, rows.schema, n_classes)
         if directions is not None and self.charge == "row" and budget is not None:
             raise ValueError(
-                "monotonic_cst cannot be kept with charge='row' and a budget: what a row can afford depends on "
-                "the values that it has shown; use charge='model', or leave out one of them"
+                "monotonic_cst cannot be kept with charge='row' and a budget: what a row can afford depends "
+                "on the values that it has shown; use charge='model', or leave out one of them"
             )
         return directions
 

@@ -212,8 +212,8 @@ class BudgetForestClassifier(BudgetForestBase, PricedErrorsMixin, ValidatedMixin
         directions = directions_of(self.monotonic_cst, rows.schema, rows.n_classes)
         if directions is not None and self.aggregation == "count":
             raise ValueError(
-                "monotonic_cst cannot be kept with aggregation='count', where the leaf of a tree counts by its "
-                "rows; use 'distribution' or 'vote'"
+                "monotonic_cst cannot be kept with aggregation='count', where the leaf of a tree counts by "
+                "its rows; use 'distribution' or 'vote'"
             )
         return directions
 

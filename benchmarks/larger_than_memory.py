@@ -1,11 +1,11 @@
 """A table that fits neither the memory of a worker nor that of all workers: 20,000,000 x 40 floats.
 
-4 local workers of one thread, each limited to 1 GiB: Dask restarts a worker that passes 95 % of its limit, and
-the fit would begin that worker's part again. The 200 partitions of 100,000 rows are computed when they are
-read, and are not kept: 6.1 GiB of floats become 0.75 GiB of bins. 20 trees of 16 leaves, squared loss, a price
-of 1 for each column. The largest memory of a worker is that of its process, with the interpreter and the
-libraries. The fit of the same settings on the first 100,000 rows in one process stands beside: its error on
-a partition that neither has read, in units of the variance.
+4 local workers of one thread, each limited to 1 GiB: Dask restarts a worker that passes 95 % of its limit,
+and the fit would begin that worker's part again. The 200 partitions of 100,000 rows are computed when they
+are read, and are not kept: 6.1 GiB of floats become 0.75 GiB of bins. 20 trees of 16 leaves, squared loss, a
+price of 1 for each column. The largest memory of a worker is that of its process, with the interpreter and
+the libraries. The fit of the same settings on the first 100,000 rows in one process stands beside: its error
+on a partition that neither has read, in units of the variance.
 """
 
 from __future__ import annotations
@@ -95,18 +95,18 @@ def run(threads: int) -> list[Line]:  # noqa: ARG001 - workers have one thread e
     bins = N_ROWS * N_COLUMNS / N_WORKERS
     return [
         Line("largest memory of a worker", "its limit", most / gib, LIMIT / gib, most / LIMIT, 1.0, "GiB"),
-        _share("the same without that before the fit", "bins of a worker", most - before, bins, gib, "GiB"),
-        _share("floats of the table", "memory of all workers", floats, N_WORKERS * LIMIT, gib, "GiB"),
-        _share("workers that were lost", "workers", report.n_losses, N_WORKERS, 1, ""),
-        _share("reading and binning", "whole fit", report.pass_seconds, whole_fit, 1, "s"),
-        _share("20 trees", "whole fit", report.seconds, whole_fit, 1, "s"),
-        _share("exchanges", "whole fit", report.exchange_seconds, whole_fit, 1, "s"),
+        _share("the same without that before the fit", "bins of a worker", (most - before) / gib, bins / gib),
+        _share("floats of the table", "memory of all workers", floats / gib, N_WORKERS * LIMIT / gib),
+        _share("workers that were lost", "workers", report.n_losses, N_WORKERS, ""),
+        _share("reading and binning", "whole fit", report.pass_seconds, whole_fit, "s"),
+        _share(f"{N_TREES} trees", "whole fit", report.seconds, whole_fit, "s"),
+        _share("exchanges", "whole fit", report.exchange_seconds, whole_fit, "s"),
         Line("error on unseen rows", "100,000 rows, one process", *errors, errors[0] / errors[1], None, ""),
     ]
 
 
-def _share(what: str, of: str, ours: float, theirs: float, factor: float, unit: str) -> Line:
-    return Line(what, of, ours / factor, theirs / factor, ours / theirs, None, unit)
+def _share(what: str, of: str, ours: float, theirs: float, unit: str = "GiB") -> Line:
+    return Line(what, of, ours, theirs, ours / theirs, None, unit)
 
 
 if __name__ == "__main__":

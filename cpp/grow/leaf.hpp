@@ -13,6 +13,15 @@
 
 namespace farthing {
 
+// The split of a leaf that was counted before its turn, see count_ahead.hpp. The rows of this process are parted by it.
+struct CountedSplit {
+    index_t feature = -1;    // -1: none was
+    Split split;
+    index_t n_left = 0;      // rows of this process that go left
+    index_t left_rows = 0;   // of all peers
+    index_t histogram = -1;  // of the smaller child
+};
+
 // Its rows are Workspace::rows[begin .. end); its peers hold others.
 struct Leaf {
     index_t node = -1;                   // node of the tree; -1: has been split
@@ -31,6 +40,7 @@ struct Leaf {
     std::vector<Split> splits;
     Split split;  // the split of the candidate
     Candidate candidate;
+    CountedSplit ahead;
 
     index_t n() const { return end - begin; }  // rows of this process
 };

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/bitset.hpp"
 #include "common/counter_rng.hpp"
 #include "common/interrupt.hpp"
 #include "common/peers.hpp"
@@ -36,12 +37,15 @@ namespace farthing {
 // the cells that a whole histogram would clear, subtract and scan.
 constexpr index_t kDirectShare = 3;
 
-// Where a histogram comes from: counting rows, parent minus sibling, or the previous tree.
-enum class HistogramSource { rows, parent, last_tree };
+// Where a histogram comes from: counting rows, parent minus sibling, or it is there, from the previous tree or counted
+// before.
+enum class HistogramSource { rows, parent, counted };
 
 template <class Target>
 class LeafSearch {
 public:
+    static constexpr bool kCountsAhead = true;
+
     // IN  workspace.rows: the training rows; columns: those that may be split on.
     // IN OUT root_update: null, or for all rows and all columns under the model ledger.
     LeafSearch(const BinnedTable& table, const Target& target, const GrowOptions& options, std::vector<index_t> columns,
@@ -80,11 +84,18 @@ public:
 
     // For the root, whose histogram may already be known from the previous tree.
     void find_root_splits(Leaf& root) {
-        if (!Target::kUpdatesRoot || !root_update_ || !root_update_->ready())
-            return find_splits(root, nullptr, HistogramSource::rows, true);
-        root.histogram = pool_.acquire();
-        std::copy(root_update_->root().begin(), root_update_->root().end(), pool_.data(root.histogram));
-        find_splits(root, nullptr, HistogramSource::last_tree, true);
+        if (!root_is_known()) {
+            const auto from = root.histogram < 0 ? HistogramSource::rows : HistogramSource::counted;
+            return find_splits(root, nullptr, from, true);
+        }
+        root.histogram = store(root_update_->root().data());
+        find_splits(root, nullptr, HistogramSource::counted, true);
+    }
+    bool root_is_known() const { return Target::kUpdatesRoot && root_update_ && root_update_->ready(); }
+    // The sum of the root's rows, if its histogram is known.
+    std::int64_t known_root_sum() const {
+        const std::vector<std::int64_t>& root = root_update_->root();
+        return std::accumulate(root.begin(), root.begin() + table_.first_bin[1], std::int64_t{0});
     }
 
     // Finds the histograms and best splits of one leaf (large is null) or of two siblings, in parallel over columns.
@@ -99,6 +110,7 @@ public:
         const bool finish_small = updates_root() && large && !want_small;
         const bool finish_large = updates_root() && large && !want_large;
         if (!want_small && !want_large && !finish_small) {
+            release_histogram(small);
             if (large) release_histogram(*large);
             return;
         }
@@ -108,7 +120,8 @@ public:
             if (want_large) find_splits_directly(*large);
             return;
         }
-        const bool fill_small = subtract || (want_small && from == HistogramSource::rows);
+        const bool counted = subtract && small.histogram >= 0;  // before its turn
+        const bool fill_small = (subtract && !counted) || (want_small && from == HistogramSource::rows);
         const bool fill_large = want_large && !subtract;
         if (want_small && !is_direct(small) && small.histogram < 0) small.histogram = pool_.acquire();
         if (fill_large) large->histogram = pool_.acquire();
@@ -132,7 +145,7 @@ public:
         column_tasks_.make_tasks(threads);
         // A thread counts and searches its columns in one go; with peers, their sums come in between.
         Peers* const peers = options_.peers;
-        if (peers) {
+        if (peers && (fill_small || fill_large)) {
             for_each_task(threads, [&](const ColumnTasks::Task& task) {
                 if (fill_small) fill(small, task, small_cells);
                 if (fill_large) fill(*large, task, large_cells);
@@ -173,6 +186,7 @@ public:
         if (want_small) store_splits(small, small_splits_);
         if (want_large) store_splits(*large, large_splits_);
         if (large && !want_large) release_histogram(*large);
+        if (counted && !want_small) release_histogram(small);
     }
 
     // After the tree: adds the leaves that were never searched again to the next root, and the expected targets of
@@ -210,6 +224,30 @@ public:
     void release_histogram(Leaf& leaf) {
         pool_.release(leaf.histogram);
         leaf.histogram = -1;
+    }
+
+    // For count_ahead.hpp.
+    index_t histogram_length() const { return table_.n_all_bins() * width_; }
+    index_t reserve() { return pool_.acquire(); }
+    void release(index_t histogram) { pool_.release(histogram); }
+    std::int64_t* cells(index_t histogram) { return pool_.data(histogram); }
+    index_t store(const std::int64_t* total) {
+        const index_t histogram = pool_.acquire();
+        if (histogram >= 0) std::copy(total, total + histogram_length(), pool_.data(histogram));
+        return histogram;
+    }
+    // Counts the rows of this process in [begin, end) of the training rows.
+    // OUT cells: their histogram; zero on entry.
+    void count(index_t begin, index_t end, std::int64_t* cells) {
+        Leaf counted;
+        counted.begin = begin;
+        counted.end = end;
+        counted.constant = Bitset(n_columns());
+        gather_targets(counted);
+        column_tasks_.select(columns_, counted.constant);
+        const int threads = threads_for(options_.n_threads, column_tasks_.size());
+        column_tasks_.make_tasks(threads);
+        for_each_task(threads, [&](const ColumnTasks::Task& task) { fill(counted, task, cells); });
     }
 
 private:

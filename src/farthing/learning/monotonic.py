@@ -19,6 +19,19 @@ MONOTONIC_TEXT: Final = """monotonic_cst : array-like of int, dict or None
 MONOTONIC: Final[list[Any]] = ["array-like", dict, None]
 
 
+class MonotonicClassesMixin:
+    """A classifier that takes ``monotonic_cst``, and with it two classes only."""
+
+    monotonic_cst: Any
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags, which say so."""
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        if self.monotonic_cst is not None:
+            tags.classifier_tags.multi_class = False
+        return tags
+
+
 def directions_of(monotonic_cst: Any, schema: Schema, n_classes: int = 2) -> NDArray[np.int8] | None:
     """Return the constraint of each column, from what an estimator was given.
 

@@ -10,7 +10,8 @@ Besides: the bytes that a worker sends and receives per tree; the largest memory
 the fit (goal: twice its bins, plus one partition of floats); and how the time of one fit splits: reading and
 binning (three passes of tasks), exchanges (on the first worker, waiting for the other included), searching
 (estimated by as many trees of one thread on 5,000 rows, where counting takes no time), the rest of the ranks'
-time, which is counting, and scheduling, which is what none of them explains.
+time, which is counting, and scheduling, which is what none of them explains. Last, single exchanges between
+the two workers: the least time of many, which other programs disturb least, beside the median.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -32,12 +34,14 @@ from numpy.typing import NDArray
 
 from benchmarks.measure import Line, seconds
 from farthing.boosting import GreedyMiserRegressor
+from farthing.collective import peers
+from farthing.distributed.ranks import RankTask, run_ranks
 
 SIZES = [int(size) for size in os.environ.get("FARTHING_BENCH_ROWS", "1000000").split(",")]
 N_COLUMNS, N_PARTITIONS = 100, 10
 N_TREES, N_LEAVES, RATE = 100, 16, 0.1
 N_WORKERS = 2
-TURNS = 2
+TURNS, N_EXCHANGES = 2, 200
 
 
 def partition(number: int, n_rows: int) -> NDArray[np.float64]:
@@ -155,6 +159,7 @@ def measured(n_rows: int, threads: int) -> list[Line]:
         searching = seconds(lambda: miser().fit(X[:5000], y[:5000]))
         theirs = partial(light(client).fit, rows, target)
         lines += races(what, "LightGBM's DaskLGBMRegressor", client, (ours, theirs), 0.6)
+        latencies = exchanges(client)
     report = together.cluster_report_
     own = n_rows * N_COLUMNS / N_WORKERS
     allowed = 2 * own + 8 * n_rows / N_PARTITIONS * (N_COLUMNS + 1)
@@ -170,6 +175,42 @@ def measured(n_rows: int, threads: int) -> list[Line]:
         share("counting", "whole fit", report.seconds - report.exchange_seconds - searching, whole_fit),
         share("scheduling", "whole fit", whole_fit - report.pass_seconds - report.seconds, whole_fit),
         share("exchanges per tree", "leaves", report.n_exchanges / N_TREES, N_LEAVES, ""),
+        *latencies,
+    ]
+
+
+@dataclass(frozen=True)
+class Empty:
+    """A part without rows, for ranks that only exchange numbers."""
+
+    number: int
+    row_numbers: range = range(0)
+
+
+def time_exchanges(parts: Sequence[Any], lengths: Sequence[int]) -> list[list[float]]:  # noqa: ARG001
+    """Return the milliseconds of many exchanges of each length, on one rank."""
+    group = peers()
+    assert group is not None
+    taken = []
+    for length in lengths:
+        numbers = np.ones(length, dtype=np.int64)
+        taken.append([1000 * seconds(partial(group.sum, numbers)) for _ in range(N_EXCHANGES)])
+    return taken
+
+
+def exchanges(client: Client) -> list[Line]:
+    """Measure single exchanges: of one number, of a histogram, and of four at once."""
+    addresses = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    parts = [client.submit(Empty, i, workers=[address]) for i, address in enumerate(addresses)]
+    wait(parts)
+    histogram = N_COLUMNS * 256 * 2
+    lengths = [1, histogram, 4 * histogram]
+    taken = run_ranks(client, parts, RankTask(time_exchanges, 0), lengths).learned
+    return [
+        Line(
+            f"an exchange of {8 * length:,} bytes, least", "median", least, median, least / median, None, "ms"
+        )
+        for length, least, median in zip(lengths, map(min, taken), map(statistics.median, taken), strict=True)
     ]
 
 

@@ -398,6 +398,25 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         for params, model in self.variants():
             yield params, model, model.decide(X, budget=budget, **options)
 
+    def decider(self, X: Any, *, budget: Any = None, **options: Any) -> Callable[[Self], Decisions]:
+        """Return a function that decides about the same rows by any model of this fit.
+
+        Models that share stages pass these once, however many of them are asked.
+
+        Parameters
+        ----------
+        X : array, frame or PreparedTable
+            With all columns of the fit.
+        budget, **options
+            As in `decide_variants`.
+
+        Returns
+        -------
+        callable
+            From a model, such as ``self.at(budget)``, to what its ``decide(X)`` returns.
+        """
+        return lambda model: model.decide(X, budget=budget, **options)
+
     def raw_outputs(
         self, X: Any, *, budget: Any = None, seeds: Any = None, refused: Any = None
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

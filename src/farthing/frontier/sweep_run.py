@@ -234,13 +234,17 @@ def _measure(run: SweepRun, candidate: Candidate, fold: int) -> tuple[Any, float
         best = max(best, (0.0 if fits else -spend, spend, variant, variance), key=lambda one: one[:2])
         return spend
 
-    for params, variant, evaluation in _evaluations(model, held_out, run.costs, run.cap):
-        add(params, variant, evaluation)
-    if run.aim is not None and isinstance(model, AnyBudgetMixin) and model.budget_kind == "mean":
+    if run.aim is None or not isinstance(model, AnyBudgetMixin) or model.budget_kind != "mean":
+        for params, variant, evaluation in _evaluations(model, held_out, run.costs, run.cap):
+            add(params, variant, evaluation)
+    else:
+        decide = model.decider(held_out.table, budget=run.cap)
+        for params, variant in model.variants():
+            add(params, variant, _evaluation(variant, decide(variant), held_out))
 
         def move(budget: float) -> float:
             moved = model.at(budget)
-            return add({"budget": budget}, moved, evaluate(moved, held_out, run.costs, run.cap))
+            return add({"budget": budget}, moved, _evaluation(moved, decide(moved), held_out))
 
         known = [(row[0]["budget"], row[1]) for row in rows if set(row[0]) == {"budget"}]
         aim_at(run.aim, known, move)

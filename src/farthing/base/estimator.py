@@ -551,7 +551,11 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def variant(self, params: Mapping[str, Any], model: FittedModel) -> Self:
         """Return a copy with other parameters and another fitted model for the same table."""
-        made: Self = copy(self).set_params(**params)
+        made: Self = copy(self)
+        if params.keys() <= set(self._get_param_names()):
+            made.__dict__.update(params)
+        else:  # parameters of nested estimators; it looks up those of all of them, for each variant
+            made.set_params(**params)
         return made.adopt(model)
 
     def save(self, path: PathLike) -> None:

@@ -216,18 +216,19 @@ def _measure(run: SweepRun, candidate: Candidate, fold: int) -> tuple[Any, float
     rows: list[list[Any]] = []
     best = (-math.inf, -math.inf, model, 0.0)
     slow = CurveErrors(run.scorer)
-    values = RowValuesOf(run.scorer, run.held_out_numbers(fold))
+    values = RowValuesOf(run.held_out_numbers(fold))
 
     def add(params: Mapping[str, Any], variant: Any, evaluation: Evaluation) -> float:
         """Add a model of the fit, and return its mean spend."""
         nonlocal best
         check_deadline()
-        score, error = run.scorer.quick(evaluation)
+        figures = run.scorer.figures(evaluation)
+        score, error = figures.score, figures.error
         spend, most = evaluation.mean_spend(), float(evaluation.spend.max())
         if error is None:
             slow.add(len(rows), spend, score, evaluation)
-        values.add(evaluation)
-        rows.append([dict(params), spend, most, score, error, run.scorer.loss(evaluation)])
+        values.add(evaluation, figures)
+        rows.append([dict(params), spend, most, score, error, figures.loss])
         # The variant that the aim would take: the most expensive within it, or else the cheapest.
         fits = run.aim is None or spend <= spending_limit(run.aim)
         variance = float(evaluation.spend.var()) / len(evaluation.spend)

@@ -36,7 +36,7 @@ from farthing.errors import LabelError, RepriceError, TableError
 from farthing.labels import Labels, LabelsLike
 from farthing.notebook import html_table
 from farthing.table import PreparedTable, Schema, encode, refused_flags, refused_names
-from farthing.walks import Decisions, Walk
+from farthing.walks import WITHIN, Decisions, Rounds, Walk, check_panel, walk_in_rounds
 
 BudgetKind: TypeAlias = Literal["hard", "mean"]
 
@@ -375,6 +375,44 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         outputs, acquired = self.raw_outputs(X, budget=budget, seeds=seeds, refused=refused)
         prediction, probabilities = self.fitted_.results(outputs)
         return Decisions(prediction, probabilities, self.fitted_.costs.total_rows(acquired), acquired)
+
+    def rounds(
+        self, X: Any, k: int, *, within: float = WITHIN, budget: Any = None, seeds: Any = None
+    ) -> Rounds:
+        """Predict each row by a walk that asks for up to k features at once; see `Walk.panel`.
+
+        Parameters
+        ----------
+        X, budget, seeds
+            As in `predict`.
+        k : int
+            The largest number of features in a panel; with 1 the decisions are those of `decide`.
+        within : float
+            What a row may waste on features that it does not need, as a share of what it needs.
+
+        Returns
+        -------
+        Rounds
+            Decisions, with the number of rounds of each row, bit for bit those of walks.
+        """
+        self.check_ready()
+        model = self.fitted_
+        if self.asks != "columns" or not self.rows_are_independent:
+            raise TypeError(f"{type(self).__name__} does not ask for the columns of one row; use its walk")
+        encoded = encode(model.schema, X, type(self).__name__, needed=self._needed(None), min_rows=0)
+        n_rows = len(encoded.values)
+        outputs, acquired, looked, rounds = walk_in_rounds(
+            model,
+            encoded.values,
+            check_panel(k, within),
+            within=within,
+            budget=check_caps(model.budget if budget is None else budget, n_rows),
+            seeds=None if seeds is None else check_seeds(seeds, n_rows),
+            answer_of=model.answer_of,
+        )
+        encoded.check(acquired[:, : model.costs.n_columns])
+        prediction, probabilities = model.results(model.settle(outputs, looked))
+        return Rounds(prediction, probabilities, model.costs.total_rows(acquired), acquired, rounds)
 
     def decide_variants(
         self, X: Any, *, budget: Any = None, **options: Any

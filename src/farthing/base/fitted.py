@@ -14,6 +14,7 @@ from farthing.base.guarantee import Certificate
 from farthing.costs import CostSheet
 from farthing.errors import ExportError
 from farthing.table import Schema
+from farthing.trees import Forest, typical_values
 from farthing.walks import Policy, Stand, Walk, walk_rows
 from farthing.walks.plans import Link, LinkStep, Plan
 
@@ -278,6 +279,19 @@ class FittedModel(ABC):
             Shares of the classes, or the mean of the target; None if the model does not know them.
         """
         return None
+
+    def answer_of(self, column: int, entry: float) -> Any:
+        """Return what a policy hears for an encoded entry of a table: the entry itself, unless overridden."""
+        del column
+        return entry
+
+    def likely_answers(self, column: int) -> Sequence[float]:
+        """Return encoded values of a column, each equally likely, for panels; by default those of its trees.
+
+        Empty if the model knows none.
+        """
+        forest = getattr(self, "forest", None)
+        return typical_values(forest, column) if isinstance(forest, Forest) else ()
 
     def state(self) -> dict[str, Any]:
         """Return the fields by the names of the estimator's attributes, which end in "_"; for files.

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from numpy.typing import NDArray
 
-from farthing.typing import Flags, Floats
+from farthing.typing import Flags, Floats, Integers
 from farthing.walks.reason import Reason
 
 
@@ -96,3 +96,18 @@ class Decisions:
     probabilities: Floats | None
     spent: Floats
     acquired: Flags
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rounds(Decisions):
+    """The predictions for many rows that were asked for panels of features.
+
+    Attributes
+    ----------
+    prediction, probabilities, spent, acquired
+        As in `Decisions`; features that were bought and not needed are among those acquired, and paid for.
+    rounds : ndarray of int64, shape (n_rows,)
+        How often each row had to wait for answers: a panel counts once.
+    """
+
+    rounds: Integers

@@ -23,7 +23,7 @@ class DeviceWalk(Walk):
         column = self._asked("tell")
         # Recorded as an answer, so that a replay gives the same walk, but settled as a refusal: a silent
         # device sends nothing and costs nothing.
-        self._told[self._sheet.features[column]] = None
+        self._note({self._sheet.features[column]: None})
         self._row_walk.refuse()
 
 

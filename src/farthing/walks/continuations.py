@@ -8,7 +8,7 @@ in proportion, so that no random numbers are needed and equal walks have equal c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -57,7 +57,13 @@ class Continuation:
 
 
 def continuations(
-    row_walk: RowWalk, model: Foreseen, seed: int | None, *, depth: int, n_copies: int = N_COPIES
+    row_walk: RowWalk,
+    model: Foreseen,
+    seed: int | None,
+    *,
+    depth: int,
+    n_copies: int = N_COPIES,
+    watch: Callable[[], None] | None = None,
 ) -> list[Continuation]:
     """Return how a walk may go on, up to a number of questions.
 
@@ -73,13 +79,15 @@ def continuations(
         The largest number of questions that are looked at.
     n_copies : int
         Copies that go on.
+    watch : callable, optional
+        Called for each of them; may raise to stop.
 
     Returns
     -------
     list of Continuation
         Their weights add up to 1. Under a budget, none of them exceeds it.
     """
-    return _Exploration(row_walk, model, seed, depth).explore(n_copies)
+    return _Exploration(row_walk, model, seed, depth).explore(n_copies, watch)
 
 
 class _Exploration:
@@ -92,10 +100,12 @@ class _Exploration:
         self._depth = depth
         self._n_shared = 0  # how often copies were divided so far
 
-    def explore(self, n_copies: int) -> list[Continuation]:
+    def explore(self, n_copies: int, watch: Callable[[], None] | None) -> list[Continuation]:
         found: list[Continuation] = []
         open_ = [(n_copies, dict[int, float]())]
         while open_:
+            if watch is not None:
+                watch()
             count, told = open_.pop()
             copy = self._walk.fork(self._model.policy(self._seed))
             for value in told.values():

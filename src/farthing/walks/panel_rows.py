@@ -80,7 +80,7 @@ def walk_in_rounds(
         while walk.column is not None:
             key = seed, cap, told
             if key not in chosen:
-                chosen[key] = choose_panel(walk, model, seed, k, within)
+                chosen[key] = choose_panel(walk, model, seed, k, within=within)
             answers = {column: float(entries[column]) for column in chosen[key]}
             if answer_of is not None:
                 answers = {column: answer_of(column, entry) for column, entry in answers.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -13,7 +14,7 @@ from farthing.walks.row_walk import RowWalk
 WITHIN: Final = 0.1
 """What a walk may waste on answers that are not needed, as a share of what it needs; the default."""
 
-# Questions ahead that are looked at for each place in a panel: what is asked for later on is owned early, too.
+# Questions ahead that are looked at for each place in a panel: what is asked for later may be bought now.
 _DEPTH_PER_PLACE: Final = 3
 
 
@@ -27,7 +28,13 @@ def check_panel(k: object, within: float) -> int:
 
 
 def choose_panel(
-    row_walk: RowWalk, model: Foreseen | None, seed: int | None, k: int, within: float = WITHIN
+    row_walk: RowWalk,
+    model: Foreseen | None,
+    seed: int | None,
+    k: int,
+    *,
+    within: float = WITHIN,
+    watch: Callable[[], None] | None = None,
 ) -> tuple[int, ...]:
     """Return the columns to ask for at once.
 
@@ -50,6 +57,8 @@ def choose_panel(
         The largest number of columns.
     within : float
         The largest regret, as a share.
+    watch : callable, optional
+        Called now and then; may raise to stop.
 
     Returns
     -------
@@ -62,7 +71,7 @@ def choose_panel(
         return ()
     if k == 1 or model is None:
         return (first,)
-    ahead = continuations(row_walk, model, seed, depth=_DEPTH_PER_PLACE * k)
+    ahead = continuations(row_walk, model, seed, depth=_DEPTH_PER_PLACE * k, watch=watch)
     choice = _Choice(row_walk, ahead, within)
     while len(choice.columns) < k and choice.extend():
         pass

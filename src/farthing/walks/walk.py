@@ -128,7 +128,9 @@ class Walk:
             explain=partial(self._reason, column),
         )
 
-    def panel(self, k: int, *, within: float = WITHIN) -> tuple[Ask, ...]:
+    def panel(
+        self, k: int, *, within: float = WITHIN, watch: Callable[[], None] | None = None
+    ) -> tuple[Ask, ...]:
         """Return up to k questions to ask at once, for when each round of questions costs waiting.
 
         The first is `ask`; the others are those that the walk is likely to ask for later on, by the training
@@ -144,6 +146,8 @@ class Walk:
             What the walk may waste on answers that it would not have asked for one by one, as a share of
             what it is expected to spend one by one. 0 asks only what will be asked for in any case, as far
             as that can be known; infinity asks k questions if any continuation has so many.
+        watch : callable, optional
+            Called now and then; may raise to stop.
 
         Returns
         -------
@@ -152,7 +156,9 @@ class Walk:
             prices add up to that of the panel.
         """
         row_walk, asks = self._row_walk, list[Ask]()
-        columns = choose_panel(row_walk, self._model, self._seed, check_panel(k, within), within)
+        columns = choose_panel(
+            row_walk, self._model, self._seed, check_panel(k, within), within=within, watch=watch
+        )
         for place, column in enumerate(columns):
             before = row_walk.ledger.price_all(columns[:place])
             price = row_walk.ledger.price_all(columns[: place + 1]) - before

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from farthing.costs import CostSheet, RowLedger
-from farthing.errors import WalkError
+from farthing.errors import TableError, WalkError
 from farthing.notebook import html_table
 from farthing.table import Schema
 from farthing.typing import Flags, Floats
@@ -239,7 +239,11 @@ class Walk:
             if answers[name] is REFUSED:
                 refused.append(column)
                 continue
-            values[column] = self._schema.encode_value(column, answers[name])
+            try:
+                values[column] = self._schema.encode_value(column, answers[name])
+            except TableError as error:
+                error.column = name
+                raise
             _warn_if_unseen(self._schema, column, answers[name], values[column])
         if not self._row_walk.ledger.affords_all(values):
             raise WalkError(

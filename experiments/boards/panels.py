@@ -112,7 +112,8 @@ def page(results: Sequence[dict[str, Any]]) -> str:
         first,
         "A round is a wait for answers: one question, or a panel of up to k that are ordered together. "
         "Ratios are to one question at a time. These methods decide alike whatever was ordered together, so "
-        f"accuracy does not change. Panels of three that are always full cost {min(full):.2f} to {max(full):.2f} "
+        "accuracy does not change. Panels of three that are always full cost "
+        f"{min(full):.2f} to {max(full):.2f} "
         "times the money.",
         markdown(
             ["table", "method", "k", "rounds", "ratio", "spend", "ratio", "accuracy", "ms per panel"], rows

@@ -102,7 +102,7 @@ def _by_name(problem: Problem, X: Any) -> dict[str, list[Any]]:
 
 @model_check("one truth: panels are paid for, and rounds counts them", row_independence=True)
 def _check_panels(model: Any, problem: Problem) -> None:
-    if asks_devices(model) or not hasattr(model, "rounds"):
+    if asks_devices(model) or problem.is_wide or not hasattr(model, "rounds"):
         return
     sheet, X = sheet_of(model, problem), problem.fresh[:2]
     alone, one = model.decide(X), model.rounds(X, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -37,6 +37,7 @@ def walk_in_rounds(
     within: float = WITHIN,
     budget: Floats | None = None,
     seeds: Integers | None = None,
+    caps: Mapping[str, Floats] | None = None,
     answer_of: Callable[[int, float], Any] | None = None,
 ) -> tuple[Floats, Flags, Flags, Integers]:
     """Walk every row of a table to its end, with panels of at most k features.
@@ -53,6 +54,8 @@ def walk_in_rounds(
         Budget of each row.
     seeds : ndarray of int64, shape (n_rows,), optional
         One seed per row.
+    caps : mapping of str to ndarray of float64, shape (n_rows,), optional
+        What each row may take of further resources.
     answer_of : callable, optional
         From a column and its encoded entry to the answer that the policy takes; by default the entry itself.
 
@@ -75,10 +78,11 @@ def walk_in_rounds(
     for row, entries in enumerate(values):
         seed = None if seeds is None else int(seeds[row])
         cap = None if budget is None else float(budget[row])
-        walk = RowWalk(model.policy(seed), RowLedger(sheet, cap))
+        limits = {name: float(each[row]) for name, each in (caps or {}).items()}
+        walk = RowWalk(model.policy(seed), RowLedger(sheet, cap, caps=limits))
         told: tuple[tuple[int, Any], ...] = ()
         while walk.column is not None:
-            key = seed, cap, told
+            key = seed, cap, tuple(limits.values()), told
             if key not in chosen:
                 chosen[key] = choose_panel(walk, model, seed, k, within=within)
             answers = {column: float(entries[column]) for column in chosen[key]}

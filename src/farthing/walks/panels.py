@@ -123,7 +123,7 @@ class _Choice:
 
     def _leaves_enough(self, column: int) -> bool:
         """Return whether all continuations can still be paid for with one more column in the panel."""
-        if self._ledger.budget is None:
+        if not self._ledger.is_limited:
             return True
         panel = frozenset([*self.columns, column])
         return all(self._ledger.affords_all(asked | panel) for _, asked in self._ahead)

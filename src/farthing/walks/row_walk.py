@@ -120,7 +120,7 @@ class RowWalk:
         """
         if not self.hears_ahead or self.column not in values:
             return []
-        if self.ledger.budget is not None and not self.ledger.affords_all(set(values).difference(refused)):
+        if self.ledger.is_limited and not self.ledger.affords_all(set(values).difference(refused)):
             return []
         # Earlier answers, refusals by the budget among them, take precedence over new ones.
         new = set(refused).difference(self._answers)
@@ -152,7 +152,7 @@ class RowWalk:
             A fresh one of the same model and seed.
         """
         known = {column: self._answers[column] for column in self._known}
-        fork = RowWalk(policy, RowLedger(self.ledger.sheet, self.ledger.budget, tuple(known)), known)
+        fork = RowWalk(policy, self.ledger.fresh(known), known)
         order = list(self._answers)
         begin = 0
         for place, columns in (*self._panels, (len(order), ())):

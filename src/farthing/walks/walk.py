@@ -61,6 +61,8 @@ class Walk:
         The fitted model, which gives the reasons of questions; None gives none.
     seed : int, optional
         The seed that the policy was made with.
+    caps : mapping of str to float, optional
+        The most that the walk may take of further resources of the sheet; as the budget.
 
     Examples
     --------
@@ -97,6 +99,7 @@ class Walk:
         known: Mapping[str, object] | None = None,
         model: Explained | None = None,
         seed: int | None = None,
+        caps: Mapping[str, float] | None = None,
     ) -> None:
         self._schema = schema
         self._sheet = sheet
@@ -106,7 +109,7 @@ class Walk:
         self._told: dict[str, object] = {}
         self._rounds: list[tuple[str, ...]] = []  # the features that were answered together
         owned = _encode_known(schema, known or {})
-        ledger = RowLedger(sheet, self._budget, tuple(owned))
+        ledger = RowLedger(sheet, self._budget, tuple(owned), caps)
         self._row_walk = RowWalk(policy, ledger, owned)
         self._model = model
         self._seed = seed
@@ -125,8 +128,15 @@ class Walk:
             feature=self._sheet.features[column],
             price=price,
             group=self._sheet.group_names[group] if group >= 0 else None,
+            resources=self._takes(column),
             explain=partial(self._reason, column),
         )
+
+    def _takes(self, column: int) -> dict[str, float] | None:
+        """Return what a feature takes of each further resource, given what is owned."""
+        sheets, name = self._sheet.resources, self._sheet.features[column]
+        owned = self._row_walk.ledger.owned
+        return {each: sheet.price(name, owned) for each, sheet in sheets.items()} or None
 
     def panel(
         self, k: int, *, within: float = WITHIN, watch: Callable[[], None] | None = None
@@ -328,6 +338,38 @@ class Walk:
         return float(self._row_walk.ledger.spent)
 
     @property
+    def resources(self) -> dict[str, float]:
+        """What the walk took so far of each further resource of the sheet: the sum over the features."""
+        return self._row_walk.ledger.taken()
+
+    def waited(self, resource: str) -> float:
+        """Return how much of a resource went by, if the features of a panel take it at the same time.
+
+        Parameters
+        ----------
+        resource : str
+            A resource such as minutes. A panel counts with the longest of its members, rounds add up.
+
+        Returns
+        -------
+        float
+            At most ``resources[resource]``, which is the sum over all features and what a cap limits.
+        """
+        if resource not in self._sheet.resources:
+            raise WalkError(
+                f"the cost sheet has no resource {resource!r}; it has "
+                f"{', '.join(map(repr, self._sheet.resources)) or 'none'}"
+            )
+        sheet, waited = self._sheet.resources[resource], 0.0
+        ledger = self._row_walk.ledger
+        owned = ledger.owned & ~ledger.bought
+        for together in self._rounds:
+            paid = [sheet.column(name) for name in together if ledger.bought[sheet.column(name)]]
+            waited += max((sheet.price(sheet.features[column], owned) for column in paid), default=0.0)
+            owned[paid] = True
+        return waited
+
+    @property
     def left(self) -> float | None:
         """What is left of the budget; None without a budget."""
         return None if self._budget is None else max(0.0, self._budget - self.spent)
@@ -337,7 +379,8 @@ class Walk:
         """The prediction so far; valid at any time, final when `ask` is None."""
         row_walk = self._row_walk
         prediction, probabilities = self._conclude(row_walk.output()[np.newaxis], row_walk.looked[np.newaxis])
-        return Decision(prediction, probabilities, self.spent, row_walk.ledger.names)
+        taken = row_walk.ledger.taken() if self._sheet.resources else None
+        return Decision(prediction, probabilities, self.spent, row_walk.ledger.names, taken)
 
     def _repr_html_(self) -> str:
         rows = [(name, "refused" if value is REFUSED else str(value)) for name, value in self._told.items()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -53,6 +53,8 @@ class Audit:
         The boundary between the two.
     group_share : ndarray of float64, shape (n_groups,)
         Share of the rows that buy any feature of each group.
+    resources : dict of str to tuple of float
+        What a row takes of each further resource: the mean and the maximum.
     """
 
     sheet: CostSheet
@@ -65,6 +67,7 @@ class Audit:
     many: NDArray[np.float64]
     few_at_most: int
     group_share: NDArray[np.float64]
+    resources: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def features(self) -> dict[str, list[Any]]:
         """Return one entry per feature, as columns by name, in the order of the sheet.
@@ -108,6 +111,10 @@ class Audit:
         unit = f" {self.sheet.unit}" if self.sheet.unit else ""
         heads = [f"mean cost {self.mean:.4g}{unit} over {self.n_rows} rows"]
         heads += [f"{100 * q:g} % of the rows at most {cost:.4g}{unit}" for q, cost in self.quantiles.items()]
+        heads += [
+            f"mean {average:.4g} {name}, at most {most:.4g}"
+            for name, (average, most) in self.resources.items()
+        ]
         explained = (
             "For each feature: its price, the share of rows that buy it, what that costs a row on average,\n"
             "how often a row tests it, and the shares of rows that test it never, up to "
@@ -197,6 +204,10 @@ def audit(
         many=mean(uses > few_at_most),
         few_at_most=few_at_most,
         group_share=np.array([mean(bought) for bought in of_groups], dtype=np.float64),
+        resources={
+            name: (float(mean(taken)), float(taken.max(initial=0.0)))
+            for name, taken in ((name, each.total_rows(acquired)) for name, each in sheet.resources.items())
+        },
     )
 
 

@@ -7,6 +7,7 @@ from farthing.walks.paid_trees import PaidTrees
 from farthing.walks.policy import Policy, pass_refusal
 from farthing.walks.reason import Expectation, Outcome, Reason, RunnerUp, StopReason
 from farthing.walks.reasoning import Explained, split_of, stand_of
+from farthing.walks.recorded import RecordedPaths, recorded_paths
 from farthing.walks.row_walk import RowWalk
 from farthing.walks.split import Split, Stand
 from farthing.walks.table_walk import walk_rows, walk_to_end
@@ -27,6 +28,7 @@ __all__ = [
     "PaidTrees",
     "Policy",
     "Reason",
+    "RecordedPaths",
     "Refusal",
     "RowWalk",
     "RunnerUp",
@@ -40,6 +42,7 @@ __all__ = [
     "aconsult",
     "consult",
     "pass_refusal",
+    "recorded_paths",
     "split_of",
     "stand_of",
     "walk_rows",

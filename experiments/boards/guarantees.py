@@ -133,7 +133,8 @@ def page(results: Sequence[dict[str, Any]]) -> str:
             ],
             [row_of(results, table) for table in tables],
         ),
-        f"Miser cascade, {SIZE['n_estimators']} rounds and {SIZE['n_stages']} stages; the budget is {100 * SHARE:g} % of the price of all "
+        f"Miser cascade, {SIZE['n_estimators']} rounds and {SIZE['n_stages']} stages; the budget is "
+        f"{100 * SHARE:g} % of the price of all "
         "features. Shares are mean spends on new rows over the budget. Prices are without groups.",
     ]  # fmt: skip
     return "\n\n".join(text)

@@ -55,8 +55,8 @@ class Audit:
     group_share : ndarray of float64, shape (n_groups,)
         Share of the rows that buy any feature of each group.
     records : RecordJudgement or None
-        With ``missing="unordered"``: the estimates of spend and accuracy from what the records hold. All other
-        figures are those of rows whose missing entries are paid for and missing.
+        With ``missing="unordered"``: the estimates of spend and accuracy from what the records hold. All
+        other figures are those of rows whose missing entries are paid for and missing.
     """
 
     sheet: CostSheet
@@ -163,8 +163,8 @@ def audit(
     y : array, shape (n_rows,), optional
         The truth, for the estimate of the accuracy with ``missing="unordered"``.
     missing : {"measured", "unordered"}
-        What a missing entry means: that it was measured and is missing, or that nobody ordered the test. Then the
-        spend and the accuracy that the model would have are estimated from the records; see
+        What a missing entry means: that it was measured and is missing, or that nobody ordered the test. Then
+        the spend and the accuracy that the model would have are estimated from the records; see
         `farthing.learning.unordered.estimates` for the formulas and what they need to be right.
     n_jobs : int, optional
         Threads, as in joblib.

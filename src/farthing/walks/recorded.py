@@ -44,6 +44,7 @@ def recorded_paths(
     sheet: CostSheet,
     values: NDArray[np.floating],
     recorded: Flags,
+    *,
     n_outputs: int,
     budget: float | None = None,
 ) -> RecordedPaths:

@@ -1,12 +1,13 @@
 """Draw values in place of tests that nobody ordered, so that any method can learn from the records.
 
 Trees split a missing entry like an answer. If nobody ordered the test, that teaches the decisions of whoever
-orders, which are not there any more once the model orders. So each unrecorded entry is replaced by a draw from the
-recorded values of similar rows: sequential imputation by trees (Burgette and Reiter 2010). A tree per column
-predicts it from all other columns and the target; a row gets the value of a random donor from its leaf. After a
-first pass from the columns with the fewest gaps to those with the most, further passes use the draws of the others.
-The target is among the predictors, since without it draws would dilute what a test says of it (Meng 1994). This is
-valid if a test is ordered by what the records hold (missing at random), not by its own value.
+orders, which are not there any more once the model orders. So each unrecorded entry is replaced by a draw
+from the recorded values of similar rows: sequential imputation by trees (Burgette and Reiter 2010). A tree
+per column predicts it from all other columns and the target; a row gets the value of a random donor from its
+leaf. After a first pass from the columns with the fewest gaps to those with the most, further passes use the
+draws of the others. The target is among the predictors, since without it draws would dilute what a test says
+of it (Meng 1994). This is valid if a test is ordered by what the records hold (missing at random), not by its
+own value.
 """
 
 from __future__ import annotations
@@ -79,39 +80,33 @@ def complete(table: PreparedTable, target: NDArray[np.float64], seed: int = 0) -
         j for j in np.argsort(-recorded, kind="stable").tolist() if lacking[:, j].any() and j not in left
     ]
     random = np.random.default_rng(seed)
-    for number in range(_PASSES if len(order) > 1 else 1):
+    for _ in range(_PASSES):
         for column in order:
-            # In the first pass later columns are NaN, which the trees of scikit-learn take.
-            _draw(values, lacking[:, column], column, target, table.schema.columns[column].categories, random)
-        if number == 0 and not order:
-            break
+            # In the first pass later columns have gaps, which the trees of scikit-learn take.
+            known = np.column_stack([np.delete(values, column, axis=1), target])
+            gaps, is_category = lacking[:, column], table.schema.columns[column].kind == "categorical"
+            values[gaps, column] = _drawn(known, values[:, column], gaps, random, is_category=is_category)
     if left and lacking[:, left].any():
         warn(
-            f"fewer than {_FEW_RECORDED} records hold {', '.join(names[j] for j in left)}, so that nothing can be "
-            "learned of it; drop it, or collect more records",
+            f"fewer than {_FEW_RECORDED} records hold {', '.join(names[j] for j in left)}, so that nothing "
+            "can be learned of it; drop it, or collect more records",
             UnrecordedWarning,
         )
     done = PreparedTable(table.schema, Encoded.valid(values, table.schema.columns))
     return Completion(done, recorded, tuple(names[j] for j in left))
 
 
-def _draw(
-    values: Floats,
-    lacking: Flags,
-    column: int,
-    target: Floats,
-    categories: object,
-    random: np.random.Generator,
-) -> None:
-    """Replace the entries of a column that are lacking by those of donors; in place."""
-    others = np.delete(values, column, axis=1)
-    known = np.column_stack([others, target]).astype(np.float32)
-    kind = DecisionTreeClassifier if categories else DecisionTreeRegressor
+def _drawn(
+    known: Floats, own: Floats, lacking: Flags, random: np.random.Generator, *, is_category: bool
+) -> Floats:
+    """Return a draw for each entry of a column that is lacking, from donors that are alike in what is known."""
+    kind = DecisionTreeClassifier if is_category else DecisionTreeRegressor
+    known = known.astype(np.float32)
     donors, takers = np.flatnonzero(~lacking), np.flatnonzero(lacking)
     tree = kind(min_samples_leaf=min(_MIN_DONORS, max(1, len(donors) // 2)), random_state=0)
-    tree.fit(known[donors], values[donors, column])
+    tree.fit(known[donors], own[donors])
     leaf_of, wanted = tree.apply(known[donors]), tree.apply(known[takers])
     order = np.argsort(leaf_of, kind="stable")
     begin = np.searchsorted(leaf_of[order], wanted, side="left")
     end = np.searchsorted(leaf_of[order], wanted, side="right")
-    values[takers, column] = values[donors[order[random.integers(begin, end)]], column]
+    return np.asarray(own[donors[order[random.integers(begin, end)]]])

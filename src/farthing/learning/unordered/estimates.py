@@ -1,8 +1,8 @@
 """Estimates of the mean of something, such as the accuracy, that only complete walks show.
 
-A policy asks a row for ``a_1, ..., a_T``, where ``a_t`` is a function of the answers before it. ``R_t`` is 1 if the
-record holds the answer to ``a_t``. So what is lost is a monotone sequence: after the first ``R_t = 0`` nothing of
-the walk is seen. ``H_t`` is what is known after ``t`` answers: the columns that every record holds, and these
+A policy asks a row for ``a_1, ..., a_T``, where ``a_t`` is a function of the answers before it. ``R_t`` is 1
+if the record holds the answer to ``a_t``. So what is lost is a monotone sequence: after the first
+``R_t = 0`` nothing of the walk is seen. ``H_t`` is what is known after ``t`` answers: the columns that every record holds, and these
 answers. ``L`` is the loss, the accuracy or the spend at the end. With
 
     e_t = P(R_t = 1 | H_{t-1}, R_1 = ... = R_{t-1} = 1)          (propensity, at least the floor)
@@ -16,11 +16,11 @@ the mean of ``L`` under the policy is estimated by
     doubly robust       mean of Q_0 + sum over t of W_t (Q_t - Q_{t-1})   (Robins, Rotnitzky and Zhao 1995;
                         Jiang and Li 2016, equation 10, with the decision to order as the action)
 
-All need that a test is ordered by what is known before (sequential ignorability), and ``e_t > 0`` where the policy
-asks (positivity). The third is right if either the propensities or the outcome models are. If tests are ordered by
-their own value, none is right. Von Kleist et al. (2023) compare these estimators for the acquisition of features.
-Propensities and outcome models of a row are fitted on the other folds (cross-fitting), so that the standard error of
-the third is that of the mean of its terms.
+All need that a test is ordered by what is known before (sequential ignorability), and ``e_t > 0`` where the
+policy asks (positivity). The third is right if either the propensities or the outcome models are. If tests
+are ordered by their own value, none is right. Von Kleist et al. (2023) compare these estimators for the
+acquisition of features. Propensities and outcome models of a row are fitted on the other folds
+(cross-fitting), so that the standard error of the third is that of the mean of its terms.
 """
 
 from __future__ import annotations

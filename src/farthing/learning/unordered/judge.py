@@ -83,9 +83,11 @@ class RecordJudgement:
 
     def __str__(self) -> str:
         lines = [
-            f"Missing entries count as tests that nobody ordered. {self.n_complete} of {self.n_rows} records hold "
+            f"Missing entries count as tests that nobody ordered. {self.n_complete} of {self.n_rows} records "
+            "hold "
             f"all that the model asks for; they are worth {self.effective_rows:.0f} rows.",
-            f"Propensities are at least {self.floor:g}; {100 * self.clipped:.1f} % of the questions are below.",
+            f"Propensities are at least {self.floor:g}; {100 * self.clipped:.1f} % of the questions are "
+            "below.",
             f"{'':20}{'direct':28}{'inverse propensity':28}doubly robust",
         ]
         for name, found in (("mean spend", self.spend), (self.score_name, self.score)):
@@ -130,7 +132,9 @@ def judge_records(
     encoded = encode(fitted.schema, X, type(model).__name__, needed=fitted.may_buy())
     values = encoded.values
     recorded = ~np.isnan(values)
-    paths = recorded_paths(fitted.policy, fitted.costs, values, recorded, len(fitted.prior), fitted.budget)
+    paths = recorded_paths(
+        fitted.policy, fitted.costs, values, recorded, n_outputs=len(fitted.prior), budget=fitted.budget
+    )
     encoded.check(paths.acquired[:, : fitted.costs.n_columns])
     sequence = Sequence(values, recorded.all(axis=0), paths, fitted.schema, seed)
     propensities = sequence.propensities()
@@ -158,7 +162,8 @@ def judge_records(
     )
     if found.unsupported:
         warn(
-            f"the model asks for {', '.join(found.unsupported)}, which the records next to never hold where it does; "
+            f"the model asks for {', '.join(found.unsupported)}, which the records next to never hold where "
+            "it does; "
             "what happens after these questions is not known, and the estimates leave it out or guess it",
             UnrecordedWarning,
         )

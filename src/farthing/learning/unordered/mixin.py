@@ -75,7 +75,8 @@ class UnorderedMixin(BudgetedEstimator):
             raise TableError("missing='unordered' needs all rows in one process; call compute() on X and y")
         if options.get("validation") is not None:
             raise ValueError(
-                "validation rows lack tests, too, and are not completed; leave out validation, or complete both"
+                "validation rows lack tests, too, and are not completed; leave out validation, or complete "
+                "both"
             )
         table = PreparedTable.of(X, type(self).__name__)
         table.encoded.check()

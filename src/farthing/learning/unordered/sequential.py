@@ -1,4 +1,4 @@
-"""The path of a policy through records as a sequence of decisions to order, and models of both, cross-fitted."""
+"""The path of a policy through records as decisions to order, with models of them, cross-fitted."""
 
 from __future__ import annotations
 

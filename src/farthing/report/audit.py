@@ -14,6 +14,7 @@ from farthing.base.inputs import check_caps, check_weights
 from farthing.costs import CostSheet, CostsLike
 from farthing.forests import from_model
 from farthing.learning.unordered import RecordJudgement, check_missing, judge_records
+from farthing.report.drift import Drift, compare
 from farthing.table import encode
 from farthing.trees import Predictor, Progress
 
@@ -57,6 +58,8 @@ class Audit:
     records : RecordJudgement or None
         With ``missing="unordered"``: the estimates of spend and accuracy from what the records hold. All
         other figures are those of rows whose missing entries are paid for and missing.
+    drift : Drift or None
+        The comparison with what the model did at fit; None if it has no `reference_`.
     """
 
     sheet: CostSheet
@@ -70,6 +73,7 @@ class Audit:
     few_at_most: int
     group_share: NDArray[np.float64]
     records: RecordJudgement | None = None
+    drift: Drift | None = None
 
     def features(self) -> dict[str, list[Any]]:
         """Return one entry per feature, as columns by name, in the order of the sheet.
@@ -127,6 +131,8 @@ class Audit:
         parts = ["\n".join(heads), explained, _table(self.features(), words, used_only="share")]
         if self.sheet.group_names:
             parts.append("Shared costs of groups:\n" + _table(self.groups(), words, used_only="share"))
+        if self.drift is not None:
+            parts.insert(0, str(self.drift))
         if self.records is not None:
             parts.insert(0, f"{self.records}\n\nIf missing entries were paid for and missing:")
         return "\n\n".join(parts)
@@ -161,7 +167,8 @@ def audit(
     sample_weight : array, shape (n_rows,), optional
         Weight of each row in means and shares; quantiles are over rows.
     y : array, shape (n_rows,), optional
-        The truth, for the estimate of the accuracy with ``missing="unordered"``.
+        The truth, to compare the calibration with that at fit, and for the estimate of the accuracy with
+        ``missing="unordered"``.
     missing : {"measured", "unordered"}
         What a missing entry means: that it was measured and is missing, or that nobody ordered the test. Then
         the spend and the accuracy that the model would have are estimated from the records; see
@@ -186,6 +193,7 @@ def audit(
     """
     if not isinstance(model, BudgetedEstimator):
         model = from_model(model)
+    reference = model.reference_
     records = judge_records(model, X, y) if check_missing(missing) else None
     # Other prices change the account, not the model: it still buys as its own prices made it learn to.
     sheet = own = model.fitted_.costs
@@ -214,6 +222,7 @@ def audit(
         few_at_most=few_at_most,
         group_share=np.array([mean(bought) for bought in of_groups], dtype=np.float64),
         records=records,
+        drift=None if reference is None else compare(model, model.behaviour(X, y), reference),
     )
 
 

@@ -99,7 +99,7 @@ def complete(table: PreparedTable, target: NDArray[np.float64], seed: int = 0) -
 def _drawn(
     known: Floats, own: Floats, lacking: Flags, random: np.random.Generator, *, is_category: bool
 ) -> Floats:
-    """Return a draw for each entry of a column that is lacking, from donors that are alike in what is known."""
+    """Return a draw for each entry that a column lacks, from donors that are alike in what is known."""
     kind = DecisionTreeClassifier if is_category else DecisionTreeRegressor
     known = known.astype(np.float32)
     donors, takers = np.flatnonzero(~lacking), np.flatnonzero(lacking)

@@ -2,8 +2,8 @@
 
 A policy asks a row for ``a_1, ..., a_T``, where ``a_t`` is a function of the answers before it. ``R_t`` is 1
 if the record holds the answer to ``a_t``. So what is lost is a monotone sequence: after the first
-``R_t = 0`` nothing of the walk is seen. ``H_t`` is what is known after ``t`` answers: the columns that every record holds, and these
-answers. ``L`` is the loss, the accuracy or the spend at the end. With
+``R_t = 0`` nothing of the walk is seen. ``H_t`` is what is known after ``t`` answers: the columns that every
+record holds, and these answers. ``L`` is the loss, the accuracy or the spend at the end. With
 
     e_t = P(R_t = 1 | H_{t-1}, R_1 = ... = R_{t-1} = 1)          (propensity, at least the floor)
     W_t = product over s <= t of R_s / e_s

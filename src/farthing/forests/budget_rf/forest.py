@@ -18,6 +18,7 @@ from farthing.forests.budget_rf.base import BudgetForestBase
 from farthing.forests.budget_rf.forest_model import BudgetForestModel
 from farthing.forests.budget_rf.out_of_bag import weighted_error
 from farthing.forests.budget_rf.parameters import CONSTRAINTS, SHARED, ImpurityLike
+from farthing.learning.unordered import UnorderedMixin
 from farthing.trees import CostRule, MaxCuts
 
 
@@ -53,7 +54,7 @@ from farthing.trees import CostRule, MaxCuts
     ],
 )
 @documented({**SHARED, "error_costs": ERROR_COSTS})
-class BudgetForestClassifier(BudgetForestBase, PricedErrorsMixin, ValidatedMixin):
+class BudgetForestClassifier(UnorderedMixin, BudgetForestBase, PricedErrorsMixin, ValidatedMixin):
     """A random forest whose trees weigh the gain of a split against its price, grown to fit a mean budget.
 
     BudgetRF of Nan (thesis, algorithm 2): each tree is grown by GreedyTree on a bootstrap sample, and trees

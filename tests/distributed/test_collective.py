@@ -20,7 +20,7 @@ from farthing.collective import bounds, count, group_totals, mean, total
 from farthing.costs import CostSheet
 from farthing.forests import BudgetTreeClassifier
 from farthing.learning.random_numbers import draw_rows
-from farthing.table import BinRules, PartTable, Schema, sample_of
+from farthing.table import BinRules, PartCodes, PartTable, Schema, sample_of
 from farthing.trees import Forest
 
 FLOATS = st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=30)
@@ -101,7 +101,7 @@ def fit_among(
 
     def fit(rank: int) -> BudgetedEstimator:
         mine = places[rank]
-        table = PartTable(rows.schema, [rules.codes(rows.values[mine])], rules, 255)
+        table = PartTable(rows.schema, [PartCodes(rules.codes(rows.values[mine]))], rules, 255)
         part = TrainingSet(table, rows.target[mine], rows.weights[mine], rows.costs, rows.classes)
         return clone(estimator).fit_rows(part)
 

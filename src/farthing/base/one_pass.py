@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -22,7 +22,7 @@ class OnePassMixin(BudgetedEstimator):
         self, X: Any, *, budget: Any = None, **options: Any
     ) -> Iterator[tuple[dict[str, Any], Self, Decisions]]:
         """Yield `variants` with their decisions about the same rows, see `BudgetedEstimator`."""
-        if options:
+        if options or isinstance(budget, Mapping):  # caps of further resources are kept in walks
             yield from super().decide_variants(X, budget=budget, **options)
             return
         self.check_ready()
@@ -47,7 +47,7 @@ class OnePassMixin(BudgetedEstimator):
         encoded = encode(self.fitted_.schema, X, type(self).__name__, min_rows=0)
         n_rows = len(encoded.values)
         shared = None
-        if n_rows and not options:
+        if n_rows and not options and not isinstance(budget, Mapping):
             shared = self.fitted_.shared_outputs(encoded.values, n_threads=self.n_threads())
         if shared is None:
             return super().decider(X, budget=budget, **options)

@@ -289,7 +289,12 @@ private:
         const double histogram = static_cast<double>(table_.n_all_bins() * width_) * sizeof(std::int64_t);
         const index_t n_here = options_.peers ? options_.peers->n_rows() / options_.peers->size() : table_.n_rows;
         const double allowed = 0.4 * static_cast<double>(n_here * table_.n_columns());
-        return std::max<index_t>(4, static_cast<index_t>(allowed / std::max(histogram, 1.0)));
+        const auto n = std::max<index_t>(4, static_cast<index_t>(allowed / std::max(histogram, 1.0)));
+        if (!options_.peers) return n;
+        // A histogram that peers have to add up again costs more than memory: all of a small tree, if they are small.
+        constexpr double kSmall = 64 << 20;
+        const auto n_small = static_cast<index_t>(kSmall / std::max(histogram, 1.0));
+        return std::max(n, std::min(2 * std::min<index_t>(options_.max_leaves, index_t{1} << 20), n_small));
     }
 
     double score_of(const Leaf& leaf) const {

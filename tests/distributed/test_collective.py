@@ -88,6 +88,10 @@ ESTIMATORS = {
     "model ledger": GreedyMiserRegressor(**MISER),
     "row ledger": GreedyMiserRegressor(**MISER, charge="row", budget=2.5, subsample=0.7, random_state=1),
     "gradient boosting": GradientBoostingRegressor(n_estimators=4, max_leaf_nodes=6),
+    "counted ahead": GreedyMiserRegressor(
+        **{**MISER, "max_depth": None, "tradeoff": 0.01}, max_leaf_nodes=31, learning_rate=0.9
+    ),
+    "monotonic": GreedyMiserRegressor(**MISER, charge="row", monotonic_cst=[1, -1, 0, 0, 1]),
     "classes": GreedyMiserClassifier(**MISER),
     "one tree": GreedyMiserClassifier(**MISER, multi_strategy="multi_output_tree", charge="row"),
     "tree": BudgetTreeClassifier(max_leaf_nodes=9, impurity="gini"),

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import farthing
+from farthing.forests import BudgetForestClassifier
 
 QUICK = ("--methods", "BudgetTreeClassifier", "--jobs", "1")
 
@@ -220,6 +221,19 @@ class TestAsk:
         code, _, err = run("ask", model, given="a lot\nParis\n50\nBonn\n?\n?\n?\n")
         assert code == 0
         assert "is a number" in err or "is one of Bonn, Graz, Oslo" in err
+
+    def test_panels(self, run, shop):
+        path = shop / "panels.farthing"
+        X = pd.read_csv(shop / "visitors.csv")
+        tree = BudgetForestClassifier(n_estimators=5, random_state=0).fit(
+            X.drop(columns="bought"), X["bought"]
+        )
+        tree.save(path)
+        code, out, err = run("ask", path, "--panel", "3", "--json", given="30\n30\n")
+        told = json.loads(out.splitlines()[-1])
+        assert code == 0, err
+        assert (told["rounds"], sorted(told["acquired"])) == (1, ["age", "score"])
+        assert "order together: " in err
 
     def test_stop(self, run, model):
         code, out, _ = run("ask", model, "--json", given="stop\n")

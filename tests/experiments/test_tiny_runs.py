@@ -26,6 +26,7 @@ BUNDLED = {
     "guarantees",
     "miser_accuracy",
     "quoted_figures",
+    "panels",
     "reasons",
     "refusal",
     "reprice",

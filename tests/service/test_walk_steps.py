@@ -182,3 +182,38 @@ def test_reasons_are_given_on_request(http: httpx.Client) -> None:
     ended = http.post("/v1/models/heart/next", json={"reasons": True, "budget": 0}).json()
     assert ended["reason"] is None
     assert ended["stop_reason"]["kind"] == "budget"
+
+
+def test_panels_are_those_of_a_local_walk(http: httpx.Client, models: Path) -> None:
+    local, row = farthing.load(models / "forest.farthing").walk(), HEART.X.iloc[0].to_dict()
+    rounds: list[list[str]] = []
+    known: dict[str, Any] = {}
+    while panel := local.panel(3):
+        step = ask(http, "forest", known=known, panel=3, rounds=rounds)
+        shown = [{"feature": one.feature, "price": one.price, "group": one.group} for one in panel]
+        assert step["panel"] == shown
+        # Trees ask alike, whatever came together.
+        assert ask(http, "forest", known=known, panel=3)["panel"] == shown
+        local.tell_panel({one.feature: row[one.feature] for one in panel})
+        rounds.append([one.feature for one in panel])
+        known |= {one.feature: row[one.feature] for one in panel}
+    end = ask(http, "forest", known=known, panel=3, rounds=rounds)
+    assert (end["panel"], end["ask"], end["unused"]) == ([], None, [])
+    assert end["spent"] == local.spent
+    assert end["decision"]["acquired"] == list(local.decision.acquired)
+    assert len(rounds) == local.n_rounds < len(known)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"known": {"cp": 4}, "rounds": [["cp"], ["cp"]]}, "twice"),
+        ({"known": {"cp": 4}, "rounds": [["ca"]]}, "neither in known nor refused"),
+        ({"known": {"cp": 4, "ca": 1, "thal": 3}, "panel": 2, "budget": 30}, "more than is left"),
+        ({"panel": 0}, "greater than or equal to 1"),
+    ],
+)
+def test_panels_that_cannot_be_are_refused(http: httpx.Client, body: dict[str, Any], words: str) -> None:
+    response = http.post("/v1/models/heart/next", json=body)
+    assert response.status_code == 422
+    assert words in response.text

@@ -15,6 +15,7 @@ Value = Annotated[Any, WithJsonSchema({"anyOf": [*_SCALARS["anyOf"], _NUMBERS]})
 Label = Annotated[Any, WithJsonSchema({"anyOf": _SCALARS["anyOf"][:3]})]
 
 Budget = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Together = Annotated[list[str], Field(fail_fast=True)]
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 
@@ -50,6 +51,21 @@ class NextRequest(Request):
         default=None, description="Maximum spend; null means the model's own budget."
     )
     seed: Seed | None = Field(default=None, description="For stochastic models; null means the model's own.")
+    panel: Annotated[int, Field(ge=1, le=100)] | None = Field(
+        default=None,
+        description="Also return up to so many questions to ask at once. All of `known` counts as bought, "
+        "whether the walk has asked for it or not.",
+    )
+    within: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
+        default=None,
+        description="What panels may waste on answers that are not needed, as a share; null means 0.1.",
+    )
+    rounds: Annotated[list[Together], Field(fail_fast=True)] | None = Field(
+        default=None,
+        description="The features of `known` and `refused` that were answered together, panel by panel. "
+        "Others are answers to questions asked one by one. null means one panel of all if `panel` is given, "
+        "else none.",
+    )
     reasons: bool = Field(
         default=False, description="Whether to say why the feature is asked for, or why the walk has ended."
     )
@@ -180,6 +196,11 @@ class NextAnswer(Answer):
         description="Features whose category was unseen during fitting: they count as missing."
     )
     version: str = Field(description="Of the model; changes when its file does.")
+    panel: list[Question] | None = Field(
+        default=None,
+        description="Up to `panel` questions to ask at once, `ask` first; each price is that after those "
+        "before it. Only if `panel` is given.",
+    )
     reason: ReasonAnswer | None = Field(default=None, description="Why `ask`; only if `reasons` is true.")
     stop_reason: StopReasonAnswer | None = Field(
         default=None, description="Why the walk has ended; only if `reasons` is true."

@@ -76,6 +76,8 @@ export interface Step {
   unused: string[];
   unseen: string[];
   version: string;
+  /** Questions to ask at once, if they were wanted. */
+  panel?: Ask[] | null;
   /** Why the feature is asked for, and why the walk has ended. */
   reason?: { text: string } | null;
   stop_reason?: { text: string } | null;
@@ -86,4 +88,8 @@ export interface StepRequest {
   known: Record<string, Value>;
   refused: string[];
   budget: number | null;
+  /** The features that were answered together, panel by panel. */
+  rounds?: readonly (readonly string[])[];
+  /** How many questions to ask at once are wanted. */
+  panel?: number;
 }

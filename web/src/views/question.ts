@@ -61,6 +61,7 @@ function askCard(view: View, ask: Ask): QuestionCard {
       verb(view, "undo", lang.t("undo"), "u", actions.undo),
       verb(view, "what-if", lang.t("what_if"), "w", () => actions.whatIf(ask.feature)),
       verb(view, "decide", lang.t("decide"), "d", actions.decide),
+      verb(view, "order-panel", lang.t("panel"), "", actions.orderPanel),
     ),
   );
   settle(element);

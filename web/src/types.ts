@@ -55,8 +55,29 @@ export interface Ask {
   feature: string;
   price: number;
   group: string | null;
-  /** Why it is asked; services that do not say leave it out. */
-  reason?: string | null;
+}
+
+/** One of the answers that make a difference, and what it would lead to. */
+export interface ReasonOutcome {
+  /** The answers that it stands for: "<= 3.5", "a, b" or "missing". */
+  answer: string;
+  probability: number;
+  prediction: Scalar;
+  probabilities: number[] | null;
+  asks: string | null;
+}
+
+export interface Reason {
+  measure: string;
+  risk: number | null;
+  fall: number | null;
+  outcomes: ReasonOutcome[];
+}
+
+export interface StopReason {
+  kind: string; // finished, or budget
+  too_expensive: string[];
+  refused: string[];
 }
 
 export interface Decision {
@@ -79,8 +100,8 @@ export interface Step {
   /** Questions to ask at once, if they were wanted. */
   panel?: Ask[] | null;
   /** Why the feature is asked for, and why the walk has ended. */
-  reason?: { text: string } | null;
-  stop_reason?: { text: string } | null;
+  reason?: Reason | null;
+  stop_reason?: StopReason | null;
 }
 
 export interface StepRequest {

@@ -19,6 +19,8 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobil
 def test_by_mouse(page: Any) -> None:
     expect(page, "#question-title", "What kind of chest pain")
     expect(page, "#price", "1.00")
+    # Answers, classes and features by what they are called, not by their codes.
+    expect(page, "#reason", "asymptomatic (48%): heart disease 73%, then Major vessels")
     shoot(page, "page-desk-light-question")
     to_the_end(page)
     assert text(page, "#question-title") == "heart disease"

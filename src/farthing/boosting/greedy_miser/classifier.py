@@ -20,6 +20,7 @@ from farthing.learning.calibration import share_offsets
 from farthing.learning.losses import Loss, classification_loss
 from farthing.learning.monotonic import MonotonicClassesMixin
 from farthing.learning.multi_strategy import MULTI_STRATEGY, MULTI_STRATEGY_TEXT, MultiStrategy
+from farthing.learning.unordered import UnorderedMixin
 
 
 @register(
@@ -40,7 +41,7 @@ from farthing.learning.multi_strategy import MULTI_STRATEGY, MULTI_STRATEGY_TEXT
     ],
 )
 @documented({**SHARED, "multi_strategy": MULTI_STRATEGY_TEXT, "error_costs": ERROR_COSTS})
-class GreedyMiserClassifier(MonotonicClassesMixin, PricedErrorsMixin, GreedyMiser):
+class GreedyMiserClassifier(MonotonicClassesMixin, UnorderedMixin, PricedErrorsMixin, GreedyMiser):
     """Boosted trees on log loss that weigh the gain of a feature against its cost.
 
     Two classes share one tree per round. More classes have one tree each per round, as in the paper's

@@ -19,6 +19,7 @@ from farthing.forests.budget_rf.forest_model import BudgetForestModel
 from farthing.forests.budget_rf.out_of_bag import weighted_error
 from farthing.forests.budget_rf.parameters import CONSTRAINTS, SHARED, ImpurityLike
 from farthing.learning.monotonic import MONOTONIC, MONOTONIC_TEXT, MonotonicClassesMixin, directions_of
+from farthing.learning.unordered import UnorderedMixin
 from farthing.trees import CostRule, MaxCuts
 
 
@@ -54,7 +55,9 @@ from farthing.trees import CostRule, MaxCuts
     ],
 )
 @documented({**SHARED, "error_costs": ERROR_COSTS, "monotonic_cst": MONOTONIC_TEXT})
-class BudgetForestClassifier(MonotonicClassesMixin, BudgetForestBase, PricedErrorsMixin, ValidatedMixin):
+class BudgetForestClassifier(
+    MonotonicClassesMixin, UnorderedMixin, BudgetForestBase, PricedErrorsMixin, ValidatedMixin
+):
     """A random forest whose trees weigh the gain of a split against its price, grown to fit a mean budget.
 
     BudgetRF of Nan (thesis, algorithm 2): each tree is grown by GreedyTree on a bootstrap sample, and trees

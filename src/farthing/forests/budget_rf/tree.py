@@ -25,6 +25,7 @@ from farthing.collective import group_totals
 from farthing.costs import CostsLike
 from farthing.forests.budget_rf.aggregation import class_shares
 from farthing.learning.monotonic import MONOTONIC, MONOTONIC_TEXT, MonotonicClassesMixin, directions_of
+from farthing.learning.unordered import UnorderedMixin
 from farthing.trees import CostRule, Forest, Grower, Impurity, NodeValues, SparseRows, rows_of
 from farthing.walks import Stand
 from farthing.walks.plans import Link
@@ -69,7 +70,7 @@ class ClassCountModel(TreeModel, PricedErrorsModel):
     ],
 )
 @documented({"error_costs": ERROR_COSTS, "monotonic_cst": MONOTONIC_TEXT})
-class BudgetTreeClassifier(MonotonicClassesMixin, PricedErrorsMixin):
+class BudgetTreeClassifier(MonotonicClassesMixin, UnorderedMixin, PricedErrorsMixin):
     """A decision tree that weighs the gain of a split against the cost of its feature.
 
     Features on the path from the root are owned: a second test of the same feature costs nothing. Each row

@@ -103,7 +103,7 @@ def most_memory(client: Client, before: dict[str, int]) -> float:
 
 def processor_seconds(client: Client) -> float:
     """Return the processor time of all workers and of this process so far."""
-    return sum(client.run(time.process_time).values()) + time.process_time()
+    return float(sum(client.run(time.process_time).values()) + time.process_time())
 
 
 Work = Callable[[], object]

@@ -29,6 +29,7 @@ BUNDLED = {
     "panels",
     "reasons",
     "refusal",
+    "resources",
     "reprice",
     "fuzz",
     "hostile_load",

@@ -77,6 +77,7 @@ def ask(  # noqa: PLR0917 - typer takes the options from here
         "spent": decision.spent,
         "acquired": bought,
         "finished": walk.ask is None,
+        **({} if decision.resources is None else {"resources": decision.resources}),
         **({"rounds": walk.n_rounds} if panel > 1 else {}),
     }
     stop = walk.stop_reason if why else None
@@ -84,6 +85,8 @@ def ask(  # noqa: PLR0917 - typer takes the options from here
         payload["stop_reason"] = None if stop is None else stop.to_dict()
     titles = [fitted.labels_.title_of(name) for name in bought]
     paid = f"Spent {decision.spent:.2f}{unit} on {', '.join(titles) or 'nothing'}."
+    for name, amount in (decision.resources or {}).items():
+        paid += f" Took {amount:g} {name}."
     if panel > 1:
         paid += f" {walk.n_rounds} {'round' if walk.n_rounds == 1 else 'rounds'} of questions."
     if stop is not None:

@@ -109,7 +109,7 @@ class Client(_BaseClient):
     def walk(
         self,
         seed: int | None = None,
-        budget: float | None = None,
+        budget: float | Mapping[str, float] | None = None,
         known: Mapping[str, object] | None = None,
     ) -> RemoteWalk:
         """Start the lazy prediction of one row; parameters as in a local ``model.walk``."""
@@ -211,7 +211,7 @@ class AsyncClient(_BaseClient):
     async def walk(
         self,
         seed: int | None = None,
-        budget: float | None = None,
+        budget: float | Mapping[str, float] | None = None,
         known: Mapping[str, object] | None = None,
     ) -> AsyncRemoteWalk:
         """Start the lazy prediction of one row; parameters as in a local ``model.walk``."""

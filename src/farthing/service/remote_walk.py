@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -22,13 +23,19 @@ class RemoteWalkState:
     ----------
     given : mapping of str to object
         Features owned from the start.
-    budget : float, optional
+    budget : float or mapping of str to float, optional
     seed : int, optional
     """
 
-    def __init__(self, given: Mapping[str, object], budget: float | None, seed: int | None) -> None:
+    def __init__(
+        self, given: Mapping[str, object], budget: float | Mapping[str, float] | None, seed: int | None
+    ) -> None:
         self._given = {name: to_json(name, value) for name, value in given.items()}
-        self._budget = check_cap(budget)
+        self._budget = (
+            {name: check_cap(cap, name) for name, cap in budget.items() if cap is not None}
+            if isinstance(budget, Mapping)
+            else check_cap(budget)
+        )
         self._seed = check_seed(seed)
         self._told: dict[str, object | Refusal] = {}
         self._rounds: list[list[str]] = []  # the features that were answered together
@@ -105,7 +112,7 @@ class RemoteWalkState:
             "known": {name: to_json(name, value) for name, value in told.items() if value is not REFUSED},
             "refused": [name for name, value in told.items() if value is REFUSED],
             # JSON has no infinity, and null is the model's own budget.
-            "budget": sys.float_info.max if self._budget == math.inf else self._budget,
+            "budget": _finite_budget(self._budget),
             "seed": self._seed,
         }
 
@@ -130,6 +137,13 @@ class RemoteWalkState:
         self._last = answer
 
 
+def _finite_budget(budget: Any) -> Any:
+    """Return a budget as JSON has it, where infinity is the largest float."""
+    if isinstance(budget, Mapping):
+        return {name: _finite_budget(cap) for name, cap in budget.items()}
+    return sys.float_info.max if budget == math.inf else budget
+
+
 class RemoteWalk(RemoteWalkState):
     """A walk over a service; `Client.walk` makes it.
 
@@ -145,7 +159,7 @@ class RemoteWalk(RemoteWalkState):
         self,
         send: Callable[[JsonObject], JsonObject],
         given: Mapping[str, object],
-        budget: float | None,
+        budget: float | Mapping[str, float] | None,
         seed: int | None,
     ) -> None:
         super().__init__(given, budget, seed)
@@ -194,7 +208,7 @@ class AsyncRemoteWalk(RemoteWalkState):
         self,
         send: Callable[[JsonObject], Awaitable[JsonObject]],
         given: Mapping[str, object],
-        budget: float | None,
+        budget: float | Mapping[str, float] | None,
         seed: int | None,
     ) -> None:
         super().__init__(given, budget, seed)
@@ -265,4 +279,5 @@ def to_decision(answer: JsonObject) -> Decision:
         probabilities=None if classes is None else dict(zip(classes, answer["probabilities"], strict=True)),
         spent=float(answer["spent"]),
         acquired=tuple(answer["acquired"]),
+        resources=answer.get("resources"),
     )

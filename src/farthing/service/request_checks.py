@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from farthing.base import BudgetedEstimator
+from farthing.costs import CostSheet, split_budget
 from farthing.errors import TableError
 from farthing.service.request_body import MAX_PROBLEMS, BadRequestError, Place, Problem
 from farthing.service.request_limits import Deadline
@@ -47,6 +48,14 @@ def check_next(schema: Schema, request: NextRequest, strict: bool) -> list[str]:
     if problems:
         raise BadRequestError(422, problems)
     return unseen
+
+
+def check_budget(sheet: CostSheet, budget: object) -> None:
+    """Raise BadRequestError if a budget names what the prices do not have."""
+    try:
+        split_budget(budget, sheet)
+    except ValueError as error:
+        raise BadRequestError(422, [Problem(("budget",), str(error), "budget")]) from None
 
 
 def _problems_of_rounds(request: NextRequest) -> list[Problem]:

@@ -47,8 +47,10 @@ class NextRequest(Request):
     refused: Annotated[list[str], Field(fail_fast=True)] = Field(
         default_factory=list, description="Features that are not available."
     )
-    budget: Budget | None = Field(
-        default=None, description="Maximum spend; null means the model's own budget."
+    budget: Budget | dict[str, Budget] | None = Field(
+        default=None,
+        description="Maximum spend; null means the model's own budget. By name: maxima of the costs, by "
+        "their unit, and of further resources.",
     )
     seed: Seed | None = Field(default=None, description="For stochastic models; null means the model's own.")
     panel: Annotated[int, Field(ge=1, le=100)] | None = Field(
@@ -125,6 +127,9 @@ class Question(Answer):
     feature: str
     price: float = Field(description="What the answer adds to the spend.")
     group: str | None = Field(description="The group whose shared cost the feature is part of.")
+    resources: dict[str, float] | None = Field(
+        default=None, description="What it takes of each further resource; only if the prices have some."
+    )
 
 
 class DecisionAnswer(Answer):
@@ -135,6 +140,9 @@ class DecisionAnswer(Answer):
     probabilities: list[float] | None = Field(description="One per class.")
     spent: float
     acquired: list[str] = Field(description="What was paid for, in the order of the price list.")
+    resources: dict[str, float] | None = Field(
+        default=None, description="What was taken of each further resource; only if the prices have some."
+    )
 
 
 class OutcomeAnswer(Answer):
@@ -259,6 +267,14 @@ class SharedCost(Answer):
     members: list[str]
 
 
+class ResourceAmounts(Answer):
+    """What features and groups take of a further resource."""
+
+    name: str
+    features: dict[str, float] = Field(description="Own amounts by feature; others take nothing.")
+    groups: dict[str, float] = Field(description="Shared amounts by group.")
+
+
 class CallPrice(Answer):
     """What a prediction pays for beside features."""
 
@@ -300,6 +316,7 @@ class ModelInfo(ModelSummary):
     features: list[Feature]
     groups: list[SharedCost]
     calls: list[CallPrice] = Field(description="What is paid beside features, such as evaluations of trees.")
+    resources: list[ResourceAmounts] = Field(description="Further resources, such as minutes.")
     frontier: dict[str, Any] | None = Field(
         description="The point of the frontier at which the model was chosen: spend, score, and more."
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from farthing.base import BudgetedEstimator
 from farthing.errors import WalkError
 from farthing.service.request_body import BadRequestError, Problem
-from farthing.service.request_checks import check_next
+from farthing.service.request_checks import check_budget, check_next
 from farthing.service.request_limits import Deadline, Limits
 from farthing.service.schemas import JsonObject, NextRequest
 from farthing.table import unseen_reported_elsewhere
@@ -49,6 +49,7 @@ def next_step(
     (None, 'yes', 2.0, ['x1'])
     """
     unseen = check_next(model.fitted_.questions, request, limits.strict_categories)
+    check_budget(model.fitted_.costs, request.budget)
     deadline = deadline or Deadline(limits.max_seconds)
     walk = model.walk(seed=request.seed, budget=request.budget, known=request.given)
     answers = request.known | dict.fromkeys(request.refused, REFUSED) if request.refused else request.known
@@ -72,7 +73,8 @@ def next_step(
 
 
 def _question(ask: Ask) -> JsonObject:
-    return {"feature": ask.feature, "price": ask.price, "group": ask.group}
+    taken = {} if ask.resources is None else {"resources": ask.resources}
+    return {"feature": ask.feature, "price": ask.price, "group": ask.group, **taken}
 
 
 def _panel(walk: Walk, request: NextRequest, deadline: Deadline) -> list[JsonObject]:
@@ -115,4 +117,5 @@ def decision_to_json(decision: Decision) -> JsonObject:
         "probabilities": None if likely is None else list(likely.values()),
         "spent": decision.spent,
         "acquired": list(decision.acquired),
+        **({} if decision.resources is None else {"resources": decision.resources}),
     }

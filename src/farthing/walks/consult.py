@@ -45,7 +45,7 @@ class Walkable(Protocol):
     def walk(
         self,
         seed: int | None = None,
-        budget: float | None = None,
+        budget: float | Mapping[str, float] | None = None,
         known: Mapping[str, object] | None = None,
     ) -> Steps:
         """Start the lazy prediction of one row."""
@@ -84,7 +84,7 @@ class AsyncWalkable(Protocol):
     def walk(
         self,
         seed: int | None = None,
-        budget: float | None = None,
+        budget: float | Mapping[str, float] | None = None,
         known: Mapping[str, object] | None = None,
     ) -> Awaitable[AsyncSteps]:
         """Start the lazy prediction of one row."""
@@ -126,7 +126,7 @@ def consult(
     *,
     row: Any = None,
     seed: int | None = None,
-    budget: float | None = None,
+    budget: float | Mapping[str, float] | None = None,
     known: Mapping[str, object] | None = None,
     lacking: Lacking = "raise",
     panel: int = 1,
@@ -147,8 +147,8 @@ def consult(
         What sources are called with: the key of the row, or what is known of it.
     seed : int, optional
         Seed of a stochastic model.
-    budget : float, optional
-        Budget of this row.
+    budget : float or mapping of str to float, optional
+        Budget of this row; a mapping caps further resources of the prices as well.
     known : mapping of str to object, optional
         Features owned from the start, which cost nothing.
     lacking : {"raise", "refuse"}
@@ -217,7 +217,7 @@ async def aconsult(
     *,
     row: Any = None,
     seed: int | None = None,
-    budget: float | None = None,
+    budget: float | Mapping[str, float] | None = None,
     known: Mapping[str, object] | None = None,
     lacking: Lacking = "raise",
     panel: int = 1,

@@ -32,6 +32,8 @@ from farthing.learning.price_of_money import price_of_money
 from farthing.trees import Forest
 from farthing.typing import Floats
 
+# Up to so many features a sweep that names no method searches deeper trees.
+_FEW_FEATURES: Final = 20
 # What all features together are worth by default, in errors.
 _ERRORS_PER_ALL: Final = 0.01
 
@@ -94,9 +96,20 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
     return {"max_depth": [2, 3], "budget_kind": [context.budget_kind]}
 
 
+def _auto(context: SweepContext) -> dict[str, list[Any]] | None:
+    """Return a tree where errors have prices; with other mean budgets only if there is one."""
+    if context.error_costs is None:
+        return None
+    depth = 4 if context.n_features <= _FEW_FEATURES else 2
+    kind = "hard" if context.budget is None else context.budget_kind
+    return {"max_depth": [depth], "node_penalty": [1.0], "budget_kind": [kind]}
+
+
 @register(
     grid=_grid,
-    auto=False,
+    auto=_auto,
+    rank=1,
+    time_rank=1,
     trials=[
         {"max_depth": 2, "max_values": 6, "error_costs": 20.0, "budget_kind": "mean"},
         {"max_depth": 2, "max_values": 4, "budget": 3.0, "tradeoff": 0.0, "node_penalty": 0.5},

@@ -97,12 +97,12 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
 
 
 def _auto(context: SweepContext) -> dict[str, list[Any]] | None:
-    """Return a tree where errors have prices; with other mean budgets only if there is one."""
+    """Return trees of two depths where errors have prices; of all mean budgets only if there is one."""
     if context.error_costs is None:
         return None
-    depth = 4 if context.n_features <= _FEW_FEATURES else 2
+    depths = [3, 4] if context.n_features <= _FEW_FEATURES else [2]
     kind = "hard" if context.budget is None else context.budget_kind
-    return {"max_depth": [depth], "node_penalty": [1.0], "budget_kind": [kind]}
+    return {"max_depth": depths, "node_penalty": [1.0], "budget_kind": [kind]}
 
 
 @register(

@@ -32,8 +32,12 @@ from farthing.learning.price_of_money import price_of_money
 from farthing.trees import Forest
 from farthing.typing import Floats
 
-# Up to so many features a sweep that names no method searches deeper trees.
+# A sweep that names no method searches trees of depth 3 up to so many features, and of depth 4 while rows
+# times cubed features, to which the time is roughly in proportion, are no more than this: half a second.
 _FEW_FEATURES: Final = 20
+_LITTLE_WORK: Final = 1_200_000
+# The values of a column that it tells apart, as many as a diagnostic policy does.
+_FEW_VALUES: Final = 6
 # What all features together are worth by default, in errors.
 _ERRORS_PER_ALL: Final = 0.01
 
@@ -97,12 +101,19 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
 
 
 def _auto(context: SweepContext) -> dict[str, list[Any]] | None:
-    """Return trees of two depths where errors have prices; of all mean budgets only if there is one."""
+    """Return trees where errors have prices, as deep as is fast; of all mean budgets only if there is one."""
     if context.error_costs is None:
         return None
-    depths = [3, 4] if context.n_features <= _FEW_FEATURES else [2]
+    depths = [3] if context.n_features <= _FEW_FEATURES else [2]
+    if context.n_rows * context.n_features**3 <= _LITTLE_WORK:
+        depths = [3, 4]
     kind = "hard" if context.budget is None else context.budget_kind
-    return {"max_depth": depths, "node_penalty": [1.0], "budget_kind": [kind]}
+    return {
+        "max_depth": depths,
+        "node_penalty": [1.0],
+        "max_values": [_FEW_VALUES],
+        "budget_kind": [kind],
+    }
 
 
 @register(

@@ -63,7 +63,8 @@ PARAMETERS: Final = """costs : CostSheet, mapping, array, Series, path or None
     methods : "auto", "all" or list
         What to try, as in `farthing.sweep`: "auto" is a selection of up to a dozen settings, "all" is every
         registered method that can learn the target. They race: settings that cannot win are not fitted on
-        all folds; see `farthing.frontier.race`.
+        all folds; see `farthing.frontier.race`. The method that was best on other tables is taken unless
+        another one is clearly better; see `farthing.frontier.paired_choice`.
     scoring : {scoring}
         The score to maximise; see `farthing.sweep`.
     cv : int, splitter or None

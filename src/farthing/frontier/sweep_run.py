@@ -42,7 +42,7 @@ TRIAL: Final = -1
 """The number of the fold that is a part of the rows."""
 
 # Cached results of an older version of this code are not read again.
-_VERSION: Final = 7
+_VERSION: Final = 8
 # Folds are kept, so that all candidates share their bins, unless they would take more memory than this.
 _MOST_KEPT_BYTES: Final = 2**29
 # The spend of the rows learned from is measured on at most so many of them.

@@ -24,7 +24,7 @@ from farthing.cascades.miser_cascade.around_booster import (
 )
 from farthing.cascades.miser_cascade.base import MiserCascadeBase
 from farthing.cascades.miser_cascade.classifier_model import MiserCascadeClassifierModel
-from farthing.cascades.miser_cascade.grid import cascade_auto, cascade_grid
+from farthing.cascades.miser_cascade.grid import cascade_auto, cascade_grid, cascade_is_preferred
 from farthing.cascades.miser_cascade.model import MiserCascadeModel
 from farthing.cascades.miser_cascade.parameters import CONSTRAINTS, TEXTS
 from farthing.cascades.miser_cascade.readout import ClassReadout
@@ -45,6 +45,7 @@ Exit: TypeAlias = Literal["confidence", "learned"]
     auto=cascade_auto,
     rank=1,
     time_rank=6,
+    preferred=cascade_is_preferred,
     trials=[
         {"n_stages": 2, "n_estimators": 2, "max_depth": 2, "n_folds": 2},
         {"n_stages": 1, "n_estimators": 2, "max_depth": 2, "n_folds": 1, "error_costs": 50.0},

@@ -244,7 +244,13 @@ class FittedModel(ABC):
         some = looked.any(axis=1, keepdims=True)
         return outputs if some.all() else np.where(some, outputs, self.prior)
 
-    def walk(self, seed: int | None, budget: float | None, known: Mapping[str, object] | None = None) -> Walk:
+    def walk(
+        self,
+        seed: int | None,
+        budget: float | None,
+        known: Mapping[str, object] | None = None,
+        fall_factor: float = 1.0,
+    ) -> Walk:
         """Start the lazy prediction of one row; a budget of None means no limit."""
         policy = self.policy(seed)
         return Walk(
@@ -256,6 +262,7 @@ class FittedModel(ABC):
             known=known,
             model=self,
             seed=seed,
+            fall_factor=fall_factor,
         )
 
     # What reasons of questions need, see `farthing.walks.reasoning`.

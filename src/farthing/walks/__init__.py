@@ -5,6 +5,7 @@ from farthing.walks.decision import REFUSED, Ask, Decision, Decisions, Refusal
 from farthing.walks.forest_policy import ForestPolicy
 from farthing.walks.paid_trees import PaidTrees
 from farthing.walks.policy import Policy, pass_refusal
+from farthing.walks.realised import fall_factor
 from farthing.walks.reason import Expectation, Outcome, Reason, RunnerUp, StopReason
 from farthing.walks.reasoning import Explained, split_of, stand_of
 from farthing.walks.recorded import RecordedPaths, recorded_paths
@@ -41,6 +42,7 @@ __all__ = [
     "Walkable",
     "aconsult",
     "consult",
+    "fall_factor",
     "pass_refusal",
     "recorded_paths",
     "split_of",

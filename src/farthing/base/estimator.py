@@ -597,7 +597,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Return the fitted model at other prices, see `reprice`; by default a RepriceError."""
         raise RepriceError(
             "it keeps no held-out scores to choose by. Fit it again, or measure what the same purchases "
-            "cost: farthing.audit(model, X, costs)"
+            "cost: farthing.report.audit(model, X, costs)"
         )
 
     def variant(self, params: Mapping[str, Any], model: FittedModel) -> Self:

@@ -256,3 +256,19 @@ def test_a_stage_of_a_cascade_counts_once(heart):
     model = cascade.fit(heart.X[:200], heart.y[:200]).with_reference(heart.X[200:260], heart.y[200:260])
     n_bought = model.acquired(heart.X[200:260]).sum()
     assert 0 < model.reference_.n_questions < n_bought
+
+
+@pytest.mark.parametrize("n_estimators", [1, 4])
+def test_a_foreseen_answer_is_that_of_a_second_walk(table, n_estimators):
+    """With a budget that never binds, answers are foreseen by a walk of their own; without one, by a copy."""
+    X, y, costs = table
+    model = BudgetForestClassifier(costs=costs, n_estimators=n_estimators, max_depth=4, random_state=0)
+    model.fit(X[:300], y[:300])
+    for row in X[300:310]:
+        free, bound = model.walk(), model.walk(budget=1e9)
+        while free.ask is not None:
+            assert free.ask.reason == bound.ask.reason
+            value = row[costs.column(free.ask.feature)]
+            free.tell(value)
+            bound.tell(value)
+        assert bound.ask is None

@@ -183,13 +183,19 @@ class Reasoning:
 
     def _after(self, row_walk: RowWalk, way: Way) -> _After:
         """Return what is believed after an answer, and what would be asked then."""
-        copy = row_walk.fork(self.model.policy(self.seed))
-        copy.buy(way.answer)
-        stand = stand_of(copy.policy)
+        policy, column, looked = row_walk.foresee(way.answer), None, row_walk.looked
+        if policy is not None:
+            column, looked = policy.wants(row_walk.ledger), looked.copy()
+            looked[row_walk.column] = True
+        else:
+            copy = row_walk.fork(self.model.policy(self.seed))
+            copy.buy(way.answer)
+            policy, column, looked = copy.policy, copy.column, copy.looked
+        stand = stand_of(policy)
         return _After(
-            self.belief(copy),
+            self.conclude(policy.output()[np.newaxis], looked[np.newaxis]),
             None if stand is None else self.model.label_shares(stand),
-            None if copy.column is None else copy.ledger.sheet.features[copy.column],
+            None if column is None else row_walk.ledger.sheet.features[column],
         )
 
     def _runner_up(self, row_walk: RowWalk, split: Split) -> RunnerUp | None:

@@ -126,6 +126,16 @@ class RowWalk:
                 fork.refuse() if fork.column in self._refused else fork.buy(self._answers[fork.column])
         return fork
 
+    def foresee(self, value: float) -> Policy | None:
+        """Return the policy after an answer, if it can tell and no rule of the walk comes between; else None.
+
+        Known columns, calls and a budget answer questions in place of the row, see `fork`.
+        """
+        if self._known or self.ledger.budget is not None or len(self.looked) > self._n_columns:
+            return None
+        told = getattr(self.policy, "foresee", None)
+        return None if told is None else told(self._asked(), value)  # type: ignore[no-any-return]
+
     def is_open(self, column: int) -> bool:
         """Return whether a column may still be asked for."""
         return column not in self._answers and self.ledger.affords(column)

@@ -44,6 +44,9 @@ class LabelError(FarthingError, ValueError):
 class TableError(FarthingError, ValueError):
     """A table does not fit the model: columns are missing, or a value has the wrong type."""
 
+    #: The column of the value, where answers to several questions are given at once.
+    column: str | None = None
+
 
 class BudgetError(FarthingError, ValueError):
     """A budget is below what a model has to buy in any case."""

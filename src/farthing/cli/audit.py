@@ -84,6 +84,15 @@ def audit(  # noqa: PLR0917 - typer takes the options from here
     payload = {
         "rows": found.n_rows,
         "mean": found.mean,
+        **(
+            {
+                "resources": {
+                    name: {"mean": mean, "max": most} for name, (mean, most) in found.resources.items()
+                }
+            }
+            if found.resources
+            else {}
+        ),
         "unit": found.sheet.unit,
         "quantiles": {str(q): cost for q, cost in found.quantiles.items()},
         "features": found.features(),

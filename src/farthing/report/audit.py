@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -55,6 +55,8 @@ class Audit:
         The boundary between the two.
     group_share : ndarray of float64, shape (n_groups,)
         Share of the rows that buy any feature of each group.
+    resources : dict of str to tuple of float
+        What a row takes of each further resource: the mean and the maximum.
     records : RecordJudgement or None
         With ``missing="unordered"``: the estimates of spend and accuracy from what the records hold. All
         other figures are those of rows whose missing entries are paid for and missing.
@@ -72,6 +74,7 @@ class Audit:
     many: NDArray[np.float64]
     few_at_most: int
     group_share: NDArray[np.float64]
+    resources: dict[str, tuple[float, float]] = field(default_factory=dict)
     records: RecordJudgement | None = None
     drift: Drift | None = None
 
@@ -117,6 +120,10 @@ class Audit:
         unit = f" {self.sheet.unit}" if self.sheet.unit else ""
         heads = [f"mean cost {self.mean:.4g}{unit} over {self.n_rows} rows"]
         heads += [f"{100 * q:g} % of the rows at most {cost:.4g}{unit}" for q, cost in self.quantiles.items()]
+        heads += [
+            f"mean {average:.4g} {name}, at most {most:.4g}"
+            for name, (average, most) in self.resources.items()
+        ]
         explained = (
             "For each feature: its price, the share of rows that buy it, what that costs a row on average,\n"
             "how often a row tests it, and the shares of rows that test it never, up to "
@@ -221,6 +228,10 @@ def audit(
         many=mean(uses > few_at_most),
         few_at_most=few_at_most,
         group_share=np.array([mean(bought) for bought in of_groups], dtype=np.float64),
+        resources={
+            name: (float(mean(taken)), float(taken.max(initial=0.0)))
+            for name, taken in ((name, each.total_rows(acquired)) for name, each in sheet.resources.items())
+        },
         records=records,
         drift=None if reference is None else compare(model, model.behaviour(X, y), reference),
     )

@@ -1,9 +1,12 @@
 """Lazy predictions, one row and one feature at a time: Ask, Walk, Decision, consult."""
 
 from farthing.walks.consult import AsyncSource, AsyncWalkable, Source, Steps, Walkable, aconsult, consult
-from farthing.walks.decision import REFUSED, Ask, Decision, Decisions, Refusal
+from farthing.walks.continuations import Continuation, Foreseen, continuations
+from farthing.walks.decision import REFUSED, Ask, Decision, Decisions, Refusal, Rounds
 from farthing.walks.forest_policy import ForestPolicy
 from farthing.walks.paid_trees import PaidTrees
+from farthing.walks.panel_rows import walk_in_rounds
+from farthing.walks.panels import WITHIN, check_panel, choose_panel
 from farthing.walks.policy import Policy, pass_refusal
 from farthing.walks.realised import fall_factor
 from farthing.walks.reason import Expectation, Outcome, Reason, RunnerUp, StopReason
@@ -16,14 +19,17 @@ from farthing.walks.walk import Conclude, Walk
 
 __all__ = [
     "REFUSED",
+    "WITHIN",
     "Ask",
     "AsyncSource",
     "AsyncWalkable",
     "Conclude",
+    "Continuation",
     "Decision",
     "Decisions",
     "Expectation",
     "Explained",
+    "Foreseen",
     "ForestPolicy",
     "Outcome",
     "PaidTrees",
@@ -31,6 +37,7 @@ __all__ = [
     "Reason",
     "RecordedPaths",
     "Refusal",
+    "Rounds",
     "RowWalk",
     "RunnerUp",
     "Source",
@@ -41,12 +48,16 @@ __all__ = [
     "Walk",
     "Walkable",
     "aconsult",
+    "check_panel",
+    "choose_panel",
     "consult",
+    "continuations",
     "fall_factor",
     "pass_refusal",
     "recorded_paths",
     "split_of",
     "stand_of",
+    "walk_in_rounds",
     "walk_rows",
     "walk_to_end",
 ]

@@ -15,10 +15,12 @@ from farthing.frontier.candidates import candidates
 from farthing.frontier.data_split import SweepRows, split_rows, trial_rows
 from farthing.frontier.fold_curves import SettingCurves
 from farthing.frontier.positive_label import positive_scorer
+from farthing.frontier.record_sweep import sweep_records
 from farthing.frontier.result_cache import ResultCache
 from farthing.frontier.schedule import TimeLimits, run_all
 from farthing.frontier.scorers import scorer_of
 from farthing.frontier.sweep_run import SweepRun, gather
+from farthing.learning.unordered import check_missing
 from farthing.table import PreparedTable, encode
 
 
@@ -37,6 +39,7 @@ def sweep(
     budget_kind: BudgetKind = "mean",
     sample_weight: Any = None,
     qid: Any = None,
+    missing: str = "measured",
     memory: PathLike | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -79,6 +82,11 @@ def sweep(
         Weight of each row, in fits and in scores.
     qid : array, shape (n_rows,), optional
         The query of each row, for rankings; splits keep queries whole, and "auto" tries rankers.
+    missing : {"measured", "unordered"}
+        What a missing entry means. "unordered": nobody ordered the test. Methods learn from rows completed by
+        draws from similar records, and the ``details`` of each Pareto point have direct, inverse-propensity
+        and doubly robust estimates of spend and accuracy, with intervals, from the held-out records as they
+        are; see `farthing.learning.unordered`. Its spend and score are those of completed rows.
     memory : path, optional
         A folder for results. A sweep that was interrupted continues where it stopped if it is started again
         with the same folder.
@@ -105,23 +113,32 @@ def sweep(
     >>> [point.params["max_depth"] for point in frontier]
     [1, 3]
     """
-    return run_sweep(
-        methods,
-        SweepRows.of(X, y, sample_weight, qid),
-        costs,
-        scoring=scoring,
-        pos_label=pos_label,
-        cv=cv,
-        validation=validation,
-        test_size=test_size,
-        budget=budget,
-        budget_kind=budget_kind,
-        memory=memory,
-        n_jobs=n_jobs,
-        progress=progress,
-        time_limit=time_limit,
-        random_state=random_state,
-    )[0]
+    rows = SweepRows.of(X, y, sample_weight, qid)
+
+    def run(rows: SweepRows, validation: tuple[Any, ...] | None) -> Frontier:
+        return run_sweep(
+            methods,
+            rows,
+            costs,
+            scoring=scoring,
+            pos_label=pos_label,
+            cv=cv,
+            validation=validation,
+            test_size=test_size,
+            budget=budget,
+            budget_kind=budget_kind,
+            memory=memory,
+            n_jobs=n_jobs,
+            progress=progress,
+            time_limit=time_limit,
+            random_state=random_state,
+        )[0]
+
+    if not check_missing(missing):
+        return run(rows, validation)
+    if cv is not None:
+        raise ValueError("missing='unordered' takes one split; leave out cv, or give validation")
+    return sweep_records(run, rows, validation, test_size=test_size, random_state=random_state)
 
 
 def run_sweep(

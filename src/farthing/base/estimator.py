@@ -416,7 +416,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         given: dict[str, Any] = {
             "budget": check_caps(model.budget if budget is None else budget, n_rows),
             "seeds": None if seeds is None else check_seeds(seeds, n_rows),
-            "n_threads": self.n_threads(),
+            "n_threads": self.n_threads() if n_rows > 1 else 1,
         }
         if refused is not None:
             flags = refused_flags(model.schema, X, refused, n_rows)

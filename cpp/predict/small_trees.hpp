@@ -37,6 +37,7 @@ class SmallTrees {
 
     struct Tree {
         bool small = false;
+        index_t depth = 0;
         index_t first_test = 0;
         index_t n_tests = 0;
         index_t first_stop = 0;
@@ -46,7 +47,8 @@ public:
     // Per tree: 128 leaves and at most 127 stops for missing values fit a byte.
     static constexpr index_t kMaxTests = 127;
 
-    static constexpr index_t kMinTrees = 8;  // with fewer trees, ranking the values does not pay
+    static constexpr index_t kMinTrees = 8;   // with fewer trees, or steps of descents,
+    static constexpr index_t kMinSteps = 16;  // ranking the values does not pay
 
     // The trees from `begin` on, as long as no feature gets too many thresholds.
     SmallTrees(const CompiledForest& forest, index_t begin)
@@ -68,9 +70,12 @@ public:
     bool has(index_t t) const { return tree(t).small; }
     // Whether ranking the values pays off for those of the trees [begin, end) that are here.
     bool worth_ranking(index_t begin, index_t end) const {
-        index_t n_small = 0;
-        for (index_t t = std::max(begin, begin_); t < std::min(end, this->end()); ++t) n_small += has(t);
-        return n_small >= std::max(kMinTrees, static_cast<index_t>(features_.size()));
+        // A rank takes about as long as a step of a descent.
+        index_t n_steps = 0;
+        for (index_t t = std::max(begin, begin_); t < std::min(end, this->end()); ++t) {
+            n_steps += has(t) ? tree(t).depth : 0;
+        }
+        return n_steps >= std::max(kMinSteps, static_cast<index_t>(features_.size()));
     }
     // The features that these trees test, in ascending order.
     const std::vector<index_t>& features() const { return features_; }
@@ -195,6 +200,7 @@ private:
             if (!ranks_.admit(thresholds)) return false;
             for (const auto& threshold : thresholds) rank_row_of_[static_cast<std::size_t>(threshold.first)] = 0;
             tree.small = true;
+            tree.depth = compiled.depth;
         }
         trees_.push_back(tree);
         return true;

@@ -83,3 +83,43 @@ static void policy_output(farthing_state *s, double *out)
 #endif
     for (tree = s->tree; tree < ENDS[s->block]; ++tree) add_scores(out, tree, tree == s->tree ? s->node : ROOTS[tree]);
 }
+
+#if PLAN_AT_ONCE
+/* A new walk without a limit, all of whose questions are answered. */
+static void policy_take_all(farthing_state *s, const double *values)
+{
+    uint8_t seen[FARTHING_ITEMS];
+    int32_t tree, item;
+    memset(seen, 0, sizeof seen);
+    for (tree = 0; tree < TREES; ++tree) {
+        int32_t node = ROOTS[tree];
+        while ((item = FEATURE[node]) != LEAF) {
+#if TREE_SINGLE
+            const double x = (double)(float)values[item];
+#else
+            const double x = values[item];
+#endif
+            seen[item] = 1;
+            if (x TREE_COMPARES THRESHOLD[TEST[node]]) {
+                node += 1;
+            } else if (x == x) {
+                node += SKIP[node];
+            } else {
+                const int way = WAYS[node] & 3;
+                if (way == 2) break;
+                node += way == 0 ? 1 : SKIP[node];
+            }
+        }
+        add_scores(s->outputs, tree, node);
+    }
+    for (item = 0; item < FARTHING_ITEMS; ++item) {
+        if (!seen[item]) continue;
+        buy(s, item);
+        s->flags[item] |= ANSWERED | HEARD | LOOKED;
+        s->value[item] = values[item];
+    }
+    s->tree = TREES;
+    s->node = ROOTS[TREES];
+    s->asked = -1;
+}
+#endif

@@ -53,25 +53,31 @@ int main(void) {
 
 def run(threads: int) -> list[Line]:  # noqa: ARG001 - one row at a time
     """Compare bytes and nanoseconds."""
-    import lightgbm  # noqa: PLC0415 - rivals, which only this benchmark needs
-    import m2cgen  # noqa: PLC0415
+    import m2cgen  # noqa: PLC0415 - a rival, which only this benchmark needs
+
+    rival, ours = make_model()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "theirs.c").write_text(m2cgen.export_to_c(rival))
+        export_model(ours, folder, name="ours")
+        return [*_sizes(folder), _times(folder, ours)]
+
+
+def make_model() -> tuple[Any, Any]:
+    """Return 50 trees of 16 leaves of LightGBM, and the same as our model."""
+    import lightgbm  # noqa: PLC0415 - a rival, which only benchmarks need
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5000, _N_FEATURES))
     y = X[:, 0] * X[:, 1] + np.sin(X[:, 2] * 3) + X[:, 3:8].sum(axis=1)
     rival = lightgbm.LGBMRegressor(n_estimators=50, num_leaves=16, n_jobs=1, verbose=-1).fit(X, y)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "theirs.c").write_text(m2cgen.export_to_c(rival))
-        ours = from_model(rival)
-        export_model(ours, folder, name="ours")
-        return [*_sizes(folder), _times(folder, ours)]
+    return rival, from_model(rival)
 
 
 def _sizes(folder: Path) -> list[Line]:
     sizes = {}
     for name in ("ours", "theirs"):
-        _compile([folder / f"{name}.c"], folder / f"{name}.o", "-Os", "-c")
+        compile_c([folder / f"{name}.c"], folder / f"{name}.o", "-Os", "-c")
         found = subprocess.run(
             ["size", str(folder / f"{name}.o")], capture_output=True, text=True, check=True
         )
@@ -95,7 +101,7 @@ def _times(folder: Path, model: Any) -> Line:
     }
     for name, (head, body) in heads.items():
         (folder / f"{name}_main.c").write_text(_DRIVER % (head, body, _N_FEATURES, _N_FEATURES))
-        _compile([folder / f"{name}_main.c", folder / f"{name}.c"], folder / name, "-O2")
+        compile_c([folder / f"{name}_main.c", folder / f"{name}.c"], folder / name, "-O2")
     found: dict[str, list[float]] = {"ours": [], "theirs": []}
     for _ in range(9):
         for name, times in found.items():
@@ -106,6 +112,7 @@ def _times(folder: Path, model: Any) -> Line:
     return Line("one row at hand, with the account", "m2cgen", ours, theirs, ratio, 1.0, "ns")
 
 
-def _compile(sources: list[Path], output: Path, *options: str) -> None:
+def compile_c(sources: list[Path], output: Path, *options: str) -> None:
+    """Compile exported C."""
     files = [str(source) for source in sources]
     subprocess.run(["gcc", *FLAGS.split(), *options, *files, "-lm", "-o", str(output)], check=True)

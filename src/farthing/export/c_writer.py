@@ -56,7 +56,7 @@ def write_c(program: Program, name: str) -> Written:
 def _state_fields(program: Program, tables: Tables) -> list[tuple[str, str, int]]:
     """Return type, name and length of the fields of the state, the widest types first; 0 is no array."""
     n, items = tables.numbers, len(program.prices.names)
-    doubles = [("value", max(1, items)), ("limit", 0)]
+    doubles = [("value", max(1, items + int(n.get("PLAN_AT_ONCE", 0)))), ("limit", 0)]
     words: list[str] = ["asked"]
     flags: list[str] = []
     fields: list[tuple[str, str, int]] = []

@@ -10,7 +10,7 @@ static void policy_refuse(farthing_state *s, int32_t item);
 static void policy_start(farthing_state *s);
 static void policy_output(farthing_state *s, double *out);
 #if PLAN_AT_ONCE
-static void policy_take_all(farthing_state *s, const double *values);
+static void policy_take_all(farthing_state *s);
 #endif
 
 static void mark(farthing_state *s, int32_t item)
@@ -150,10 +150,11 @@ void farthing_tell_all(farthing_state *s, const double *values)
 {
     int32_t item;
 #if PLAN_AT_ONCE
-    int owned = s->asked != NOT_YET;
-    for (item = 0; item < FARTHING_ITEMS; ++item) owned |= s->flags[item];
-    if (!owned && s->limit == HUGE_VAL) {
-        policy_take_all(s, values);
+    int other = s->asked != NOT_YET || s->limit != HUGE_VAL;
+    for (item = 0; item < FARTHING_ITEMS; ++item) other |= s->flags[item] | (values[item] != values[item]);
+    if (!other) {
+        memcpy(s->value, values, FARTHING_ITEMS * sizeof *values);
+        policy_take_all(s);
         return;
     }
 #endif

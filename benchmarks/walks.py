@@ -12,6 +12,7 @@ import asyncio
 import statistics
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -23,7 +24,9 @@ from benchmarks.measure import Line, seconds
 from farthing import aconsult
 from farthing.export import export_model
 
-HOW: Final = "Medians of nine turns of 20 rows in Python, of 1,000 in C. Times are those of one question."
+HOW: Final = (
+    "Medians of nine turns of 20 rows in Python, of 1,000 in C. Times are processor times of one question."
+)
 _N_ROWS, _TURNS = 20, 9
 _DRIVER: Final = """
 #include <stdio.h>
@@ -69,9 +72,9 @@ def run(threads: int) -> list[Line]:  # noqa: ARG001 - one row at a time
         Line("a question of a walk in C", "walk in Python", in_c, python, in_c / python, None),
         *(
             Line(
-                f"questions a second, {what}", "walk in Python", 1 / time, 1 / python, python / time, None, ""
+                f"questions a second, {what}", "walk in Python", 1 / each, 1 / python, python / each, None, ""
             )
-            for what, time in (("aconsult", async_time), ("C", in_c))
+            for what, each in (("aconsult", async_time), ("C", in_c))
         ),
     ]
 
@@ -94,7 +97,7 @@ async def _consult_all(model: Any, rows: list[dict[str, float]]) -> None:
 
 def _median(work: Callable[[], object]) -> float:
     work()
-    return statistics.median(seconds(work) for _ in range(_TURNS))
+    return statistics.median(seconds(work, time.process_time) for _ in range(_TURNS))
 
 
 def _in_c(model: Any, folder: Path) -> float:

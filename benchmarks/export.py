@@ -4,8 +4,7 @@ Bytes are those of text and constant data of the object file, `-Os`: of boosted 
 emlearn does not take, and of a random forest of scikit-learn for two classes. The time is that of a row that
 is at hand, `-O2`, by ``farthing_tell_all``: ours keeps the account, the others keep none. Ours also holds
 what predictions of unfinished rows need, the values of inner nodes and all digits of probabilities. emlearn
-holds the label of each leaf alone, and six digits of each threshold: it counts votes, and its labels are not
-always those of scikit-learn.
+holds the label of each leaf alone, for a vote, and six digits of each threshold.
 """
 
 from __future__ import annotations

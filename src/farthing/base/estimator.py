@@ -557,7 +557,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         given: dict[str, Any] = {
             "budget": limits["budget"],
             "seeds": None if seeds is None else check_seeds(seeds, n_rows),
-            "n_threads": self.n_threads(),
+            "n_threads": self.n_threads() if n_rows > 1 else 1,
         }
         flags = None if refused is None else refused_flags(model.schema, X, refused, n_rows)
         if limits["caps"] and n_rows:

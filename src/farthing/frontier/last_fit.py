@@ -106,14 +106,14 @@ def fit_on_all(
             f"{setting.candidate.method} does not keep the contract, so it cannot be the model; "
             "farthing.sweep takes any estimator, for comparison"
         )
-    model.fit(rows.table, rows.y, **rows.fit_options(model))
+    rows.fit(model)
     cap = budget if hard else None
     path = _path(setting, model, rows, cap)
     if budget is not None and not hard:
         whole, model = model, _aim(setting, model, path, promised, rows=rows, budget=budget)
         if model is not whole:
             path = reachable(path, model)
-    spend = model.spend(rows.table, budget=cap)
+    spend = rows.spend(model, cap)
     varied = {name for fold in setting.folds for params in fold.params for name in params}
     own = {name: value for name, value in model.get_params().items() if name in varied}
     figures = (
@@ -154,12 +154,12 @@ def deliver_again(
     growth : float
         How much more new rows spend than those that a model learned from.
     """
-    again = clone(model).fit(rows.table, rows.y, **rows.fit_options(model))
+    again = rows.fit(clone(model))
     cap = budget if hard else None
     some = _some(rows)
 
     def spend_of(variant: BudgetedEstimator) -> float:
-        return _mean(variant.spend(some.table, budget=cap), some) * growth
+        return _mean(some.spend(variant, cap), some) * growth
 
     if budget is not None and not hard and isinstance(again, AnyBudgetMixin):
         known = [(aim, spend_of(again.at(aim))) for aim in again.other_budgets()]
@@ -168,7 +168,7 @@ def deliver_again(
     order = np.argsort(spends, kind="stable")
     found = []
     for params, variant in [*again.variants(), (dict(path[-1].params), again)]:
-        spend = variant.spend(some.table, budget=cap)
+        spend = some.spend(variant, cap)
         mean = _mean(spend, some) * growth
         score = path[-1].score if hard else float(np.interp(mean, spends[order], scores[order]))
         found.append(
@@ -276,7 +276,7 @@ def _aim(
         nominal = [(point.params["budget"], point.spend) for point in path if set(point.params) == {"budget"}]
 
         def spend_of(aim: float) -> float:
-            return _mean(model.at(aim).spend(some.table), some) * setting.growth
+            return _mean(some.spend(model.at(aim)), some) * setting.growth
 
         found = aim_at(budget, nominal, spend_of)
         return model.at(found)
@@ -333,7 +333,7 @@ def _path(
         most = float(spend.max())
         return replace(quoted, params=dict(params), spend=expected, max_spend=most, estimator=None)
 
-    told = model.decide_variants(some.table, budget=cap)
+    told = some.decide_variants(model, cap)
     points = [point(params, decided.spent) for params, _, decided in told]
     least = _LEAST_SHARE * max(one.spend for one in points)
     if not isinstance(model, AnyBudgetMixin) or model.budget_kind == "hard" or least == 0:
@@ -349,7 +349,7 @@ def _path(
         if ratio <= 1 + _DENSE:
             break
         params = {"budget": (low + high) / 2}
-        points.append(point(params, model.at(params["budget"]).spend(some.table)))
+        points.append(point(params, some.spend(model.at(params["budget"]))))
     # The model itself comes last.
     points.append(points.pop(next(i for i, one in enumerate(points) if not one.params)))
     return points

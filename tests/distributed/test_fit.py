@@ -124,7 +124,7 @@ def test_any_number_of_workers(on_cluster: Client, n_workers: int) -> None:
     charge=st.sampled_from(["model", "row"]),
     is_frame=st.booleans(),
 )
-@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_partitions(on_cluster: Client, cuts: list[int], charge: str, is_frame: bool) -> None:
     X, y, weights = numbers(400, seed=2)
     estimator = GreedyMiserRegressor(n_estimators=2, max_depth=2, charge=charge, tradeoff=0.01, relative=True)

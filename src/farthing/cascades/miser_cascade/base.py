@@ -30,7 +30,7 @@ from farthing.cascades.miser_cascade.model import MiserCascadeModel, stages_of
 from farthing.cascades.miser_cascade.parameters import CONSTRAINTS
 from farthing.cascades.miser_cascade.readout import Readout
 from farthing.cascades.miser_cascade.stage_outputs import StageOutputs
-from farthing.collective import gather
+from farthing.collective import gather, save, saved
 from farthing.costs import CostSheet, CostsLike
 from farthing.errors import RepriceError
 from farthing.learning.booster import TreeSettings
@@ -139,7 +139,10 @@ class MiserCascadeBase(OnePassMixin, GuaranteedMixin, AnyBudgetMixin, ValidatedM
             max_bins=self.max_bins,
             n_iter_no_change=self.n_iter_no_change,
         )
-        sets, chains = self.feature_chains(trainer)
+        resumed = saved()
+        sets, chains = resumed[0] if resumed else self.feature_chains(trainer)
+        if not resumed:
+            save((sets, chains))  # if a peer is lost, the choice of features is not made again
         boosters = trainer.boosters(sets)
         readout = self._readout(trainer, boosters)
         stages = StageOutputs.of(trainer, sets, boosters, readout, last=chains[0][-1])

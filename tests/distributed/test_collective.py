@@ -193,6 +193,19 @@ def test_continues_from_saved_rounds(name: str) -> None:
         assert_same_bits(alone, together)
 
 
+def test_continues_from_the_choice_of_features() -> None:
+    estimator = ESTIMATORS["cascade"]
+    rows = training_rows(estimator, n_rows=120, seed=0)
+    alone = clone(estimator).fit_rows(rows)
+    sets = [np.flatnonzero(flags) for flags in alone.sets_]
+    chains = [chain[chain >= 0].tolist() for chain in alone.chains_]
+    places = [np.arange(0, 120, 2), np.arange(1, 120, 2)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MiserCascadeClassifier, "feature_chains", None)  # it is not called
+        for together in fit_among(estimator, rows, places, [(sets, chains)]):
+            assert_same_bits(alone, together)
+
+
 def test_values_of_bins_fall_into_them() -> None:
     X, _, _ = numbers(500)
     schema = Schema.learn(X)

@@ -53,8 +53,8 @@ def partition_of(future: Future) -> str:
 def finished(client: Client, futures: Sequence[Future]) -> list[Future]:
     """Wait until the tasks of partitions have ended; raise the error of one that failed.
 
-    Raises DeadlineReached if the time of the fit is over. Raises ClusterError if no task ends and no worker works, for as long as `stall_seconds`, and if a
-    partition costs one worker after another.
+    Raises DeadlineReached if the time of the fit is over, and ClusterError if no task ends and no worker
+    works, for as long as `stall_seconds`, or if a partition costs one worker after another.
     """
     n_ended, since = -1, time.monotonic()
     while True:

@@ -22,6 +22,7 @@
     UnseenCategoryWarning  (UserWarning) categories that no training row had, which count as missing
     IdentifierWarning      (UserWarning) a column in which every training row has a value of its own
     OneClassWarning        (UserWarning) a target with a single class
+    UnrecordedWarning      (UserWarning) tests that a model asks for and records next to never hold
 """
 
 import inspect
@@ -42,6 +43,9 @@ class LabelError(FarthingError, ValueError):
 
 class TableError(FarthingError, ValueError):
     """A table does not fit the model: columns are missing, or a value has the wrong type."""
+
+    #: The column of the value, where answers to several questions are given at once.
+    column: str | None = None
 
 
 class BudgetError(FarthingError, ValueError):
@@ -102,6 +106,10 @@ class IdentifierWarning(UserWarning):
 
 class OneClassWarning(UserWarning):
     """All training rows have the same class, so the model predicts it for nothing."""
+
+
+class UnrecordedWarning(UserWarning):
+    """Records next to never hold a test that a model learns from or asks for."""
 
 
 class PrecisionWarning(UserWarning):

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import farthing
+from farthing.forests import BudgetForestClassifier
 
 QUICK = ("--methods", "BudgetTreeClassifier", "--jobs", "1")
 
@@ -221,6 +222,19 @@ class TestAsk:
         assert code == 0
         assert "is a number" in err or "is one of Bonn, Graz, Oslo" in err
 
+    def test_panels(self, run, shop):
+        path = shop / "panels.farthing"
+        X = pd.read_csv(shop / "visitors.csv")
+        tree = BudgetForestClassifier(n_estimators=5, random_state=0).fit(
+            X.drop(columns="bought"), X["bought"]
+        )
+        tree.save(path)
+        code, out, err = run("ask", path, "--panel", "3", "--json", given="30\n30\n")
+        told = json.loads(out.splitlines()[-1])
+        assert code == 0, err
+        assert (told["rounds"], sorted(told["acquired"])) == (1, ["age", "score"])
+        assert "order together: " in err
+
     def test_stop(self, run, model):
         code, out, _ = run("ask", model, "--json", given="stop\n")
         assert code == 0
@@ -244,7 +258,7 @@ class TestReproduce:
         code, out, _ = run("reproduce", "--json")
         assert code == 0
         assert {"reyzin2011", "huang2015"} <= set(json.loads(out))
-        assert {"nan2018_edge", "front_door", "fuzz_store"} <= set(json.loads(out))
+        assert {"nan2018_edge", "front_door", "fuzz"} <= set(json.loads(out))
         assert not {"mutations", "fuzz_models", "pages"} & set(json.loads(out))
 
     def test_lists_them_by_folder(self, run, monkeypatch, pytestconfig):

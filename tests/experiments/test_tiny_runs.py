@@ -26,15 +26,16 @@ BUNDLED = {
     "guarantees",
     "miser_accuracy",
     "quoted_figures",
+    "panels",
     "reasons",
     "refusal",
+    "resources",
     "reprice",
-    "fuzz_service",
-    "fuzz_store",
+    "fuzz",
     "hostile_load",
     "service_agreement",
 }
-NO_PAGE = {"fuzz_service", "fuzz_store", "hostile_load"}
+NO_PAGE = {"hostile_load"}
 
 
 def test_the_experiments_are_found():

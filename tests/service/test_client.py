@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
+from tests.service.conftest import HEART
 from tests.serving import running
 
 import farthing
@@ -163,3 +164,19 @@ def test_the_async_client_does_the_same(url: str, models: Path) -> None:
                 await client.walk()
 
     asyncio.run(go())
+
+
+def test_a_remote_walk_asks_in_panels_as_a_local_one(http: httpx.Client, models: Path) -> None:
+    row = HEART.X.iloc[1].to_dict()
+    model = farthing.load(models / "forest.farthing")
+    with Client(str(http.base_url), model="forest") as client:
+        walk = client.walk()
+        while panel := walk.panel(3, within=0.5):
+            walk.tell_panel({ask.feature: row[ask.feature] for ask in panel})
+        local = farthing.consult(model, row, panel=3, within=0.5)
+        assert walk.decision == local
+        assert walk.n_rounds == len(walk.history) < len(local.acquired)
+        assert farthing.consult(client, row, panel=3, within=0.5) == local
+        with pytest.raises(TableError, match="chol") as caught:
+            client.walk().tell_panel({"chol": "a lot"})
+        assert caught.value.column == "chol"

@@ -73,6 +73,6 @@ def test_every_call_and_answer_is_documented() -> None:
             assert call["description"]
     schemas = document["components"]["schemas"]
     assert set(schemas["NextRequest"]["properties"]) == {
-        *("given", "known", "refused", "budget", "seed", "reasons"),
+        *("given", "known", "refused", "budget", "seed", "reasons", "panel", "within", "rounds"),
     }
     assert {"ask", "decision", "spent", "left", "unused"} <= set(schemas["NextAnswer"]["required"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, ClassVar
+from unittest.mock import ANY
 
 import httpx
 import pytest
@@ -12,9 +13,15 @@ from tests.serving import running
 
 import farthing
 from farthing import BudgetedClassifier
+from farthing.costs import CostSheet
 from farthing.forests import BudgetTreeClassifier
 from farthing.service import Settings
-from farthing.service.model_description import frontier_point
+from farthing.service.bulk_predictions import predict_rows
+from farthing.service.model_description import describe, frontier_point
+from farthing.service.request_body import BadRequestError
+from farthing.service.request_limits import Deadline, Limits
+from farthing.service.schemas import NextRequest, PredictRequest
+from farthing.service.walk_steps import next_step
 
 
 def ask(http: httpx.Client, name: str = "heart", **body: Any) -> dict[str, Any]:
@@ -182,3 +189,61 @@ def test_reasons_are_given_on_request(http: httpx.Client) -> None:
     ended = http.post("/v1/models/heart/next", json={"reasons": True, "budget": 0}).json()
     assert ended["reason"] is None
     assert ended["stop_reason"]["kind"] == "budget"
+
+
+def test_panels_are_those_of_a_local_walk(http: httpx.Client, models: Path) -> None:
+    local, row = farthing.load(models / "forest.farthing").walk(), HEART.X.iloc[0].to_dict()
+    rounds: list[list[str]] = []
+    known: dict[str, Any] = {}
+    while panel := local.panel(3):
+        step = ask(http, "forest", known=known, panel=3, rounds=rounds)
+        shown = [{"feature": one.feature, "price": one.price, "group": one.group} for one in panel]
+        assert step["panel"] == shown
+        # Trees ask alike, whatever came together.
+        assert ask(http, "forest", known=known, panel=3)["panel"] == shown
+        local.tell_panel({one.feature: row[one.feature] for one in panel})
+        rounds.append([one.feature for one in panel])
+        known |= {one.feature: row[one.feature] for one in panel}
+    end = ask(http, "forest", known=known, panel=3, rounds=rounds)
+    assert (end["panel"], end["ask"], end["unused"]) == ([], None, [])
+    assert end["spent"] == local.spent
+    assert end["decision"]["acquired"] == list(local.decision.acquired)
+    assert len(rounds) == local.n_rounds < len(known)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"known": {"cp": 4}, "rounds": [["cp"], ["cp"]]}, "twice"),
+        ({"known": {"cp": 4}, "rounds": [["ca"]]}, "neither in known nor refused"),
+        ({"known": {"cp": 4, "ca": 1, "thal": 3}, "panel": 2, "budget": 30}, "more than is left"),
+        ({"panel": 0}, "greater than or equal to 1"),
+    ],
+)
+def test_panels_that_cannot_be_are_refused(http: httpx.Client, body: dict[str, Any], words: str) -> None:
+    response = http.post("/v1/models/heart/next", json=body)
+    assert response.status_code == 422
+    assert words in response.text
+
+
+def test_further_resources_are_asked_capped_and_accounted_for() -> None:
+    minutes = {"ca": 30.0, "thal": 60.0, "cp": 2.0}
+    own = dict(zip(HEART.costs.features, HEART.costs.own.tolist(), strict=True))
+    sheet = CostSheet(own, HEART.costs.groups, "CAD", resources={"minutes": minutes})
+    model = BudgetTreeClassifier(costs=sheet, cost_rule="penalty", tradeoff=0.0, max_depth=3)
+    model.fit(HEART.X, HEART.y)
+    row = HEART.X.iloc[0].to_dict()
+    for budget in (None, 40, {"CAD": 200, "minutes": 40}, {"minutes": 0}):
+        step = next_step(model, NextRequest(known=row, budget=budget), Limits())
+        local = farthing.consult(model, row, budget=budget)
+        assert step["decision"]["resources"] == local.resources
+        assert step["spent"] == local.spent
+    assert step["decision"]["resources"] == {"minutes": 0.0}
+    first = next_step(model, NextRequest(), Limits())["ask"]
+    assert first["resources"] == {"minutes": minutes.get(first["feature"], 0.0)}
+    with pytest.raises(BadRequestError) as caught:
+        next_step(model, NextRequest(budget={"hours": 1}), Limits())
+    assert "'hours', which the cost sheet lacks" in caught.value.problems[0].message
+    assert describe(model)["resources"] == [{"name": "minutes", "features": minutes, "groups": ANY}]
+    made, _ = predict_rows(model, PredictRequest(rows=[row]), Limits(), Deadline(5))
+    assert made[0]["resources"] == farthing.consult(model, row).resources

@@ -19,7 +19,7 @@ from farthing.base.changed_parameters import Snapshot, advice
 from farthing.base.collection_fit import learn_collection
 from farthing.base.collection_predict import predict_lazily
 from farthing.base.files import PathLike, save
-from farthing.base.fitted import FittedModel
+from farthing.base.fitted import ClassifierModel, FittedModel
 from farthing.base.inputs import (
     check_cap,
     check_caps,
@@ -27,16 +27,18 @@ from farthing.base.inputs import (
     check_seeds,
     check_weights,
     n_threads,
+    target_column,
     warn_one_class,
 )
+from farthing.base.reference import Behaviour, Reference
 from farthing.base.training_set import TrainingSet
-from farthing.costs import CostSheet, CostsLike
+from farthing.costs import CostSheet, CostsLike, split_budget
 from farthing.distributed.detect import is_collection
 from farthing.errors import LabelError, RepriceError, TableError
 from farthing.labels import Labels, LabelsLike
 from farthing.notebook import html_table
 from farthing.table import PreparedTable, Schema, encode, refused_flags, refused_names
-from farthing.walks import Decisions, Walk
+from farthing.walks import WITHIN, Decisions, Rounds, Walk, check_panel, walk_in_rounds
 
 BudgetKind: TypeAlias = Literal["hard", "mean"]
 
@@ -83,6 +85,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     fitted_: FittedModel
     # That of the class, for a model without labels.
     _labels: Labels = Labels()
+    # What the model did on rows at fit, see `with_reference`.
+    _reference: Reference | None = None
     # What the parameters were at the fit; that of the class, for a model from an older pickle, has none.
     _fit_parameters: Snapshot = Snapshot()
 
@@ -250,6 +254,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Set the fitted model, shared and not copied, and the attributes that scikit-learn expects."""
         self.fitted_ = model
         self._fit_parameters = Snapshot.of(self)
+        self.__dict__.pop("_reference", None)  # that of another model
         self.n_features_in_ = len(model.schema.names)
         if model.schema.named:
             self.feature_names_in_ = np.array(model.schema.names, dtype=object)
@@ -293,6 +298,60 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         names = [column.name for column in self.fitted_.questions.columns]
         labels.check(names, getattr(self.fitted_, "classes", None))
 
+    # What it did at fit.
+
+    @property
+    def reference_(self) -> Reference | None:
+        """What the model did on rows at fit, as counts; None if `with_reference` gave no rows."""
+        return self._reference
+
+    def with_reference(self, X: Any, y: Any = None) -> Self:
+        """Return the model with counts of what it does on some rows, which its file holds and an audit uses.
+
+        Parameters
+        ----------
+        X : array or frame, shape (n_rows, n_features)
+            Rows like those to come, best such that it did not learn from: spends, purchases, answers and
+            predictions are counted in bins. No row is kept.
+        y : array, shape (n_rows,), optional
+            Labels of rows that it did not learn from, for the calibration.
+
+        Returns
+        -------
+        estimator
+            It shares the fitted model with this one, which is left as it is.
+        """
+        return self.remembering(self.behaviour(X, y).reference())
+
+    def remembering(self, reference: Reference | None) -> Self:
+        """Return the model with such counts, of a file or of another process; None removes them."""
+        made: Self = copy(self)
+        made.__dict__["_reference"] = None
+        if reference is not None:
+            n_columns = len(self.fitted_.schema.names) if self.asks == "columns" else 0
+            n_classes = len(getattr(self.fitted_, "classes", ()))
+            wanted = (len(self.fitted_.costs.features), n_columns, n_classes)
+            if (len(reference.bought), len(reference.answers), len(reference.said)) != wanted:
+                raise ValueError("the reference is not one of the features and classes of the model")
+            made.__dict__["_reference"] = reference
+        return made
+
+    def behaviour(self, X: Any, y: Any = None) -> Behaviour:
+        """Return what the model does on rows: spends, purchases, answers, predictions and their truth."""
+        outputs, acquired = self.raw_outputs(X)
+        model = self.fitted_
+        values = np.empty((len(outputs), 0))
+        if self.asks == "columns":
+            values = encode(model.schema, X, type(self).__name__, needed=model.may_buy(), min_rows=0).values
+        spend = model.costs.total_rows(acquired)
+        if not isinstance(model, ClassifierModel):
+            return Behaviour(spend, acquired, values)
+        labels, likely = model.results(outputs)
+        places = np.searchsorted(model.classes, labels)
+        confidence = None if likely is None else likely[np.arange(len(places)), places]
+        right = None if y is None else labels == target_column(y)
+        return Behaviour(spend, acquired, values, places, len(model.classes), confidence, right)
+
     def hard_cap(self) -> float | None:
         """Return the hard budget per row as a number; None if there is none."""
         cap = check_cap(getattr(self, "budget", None))
@@ -317,8 +376,11 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             Only the entries that a prediction acquires are read. A frame may lack columns that the model
             never buys, and may have no rows. A Dask array or dataframe gives a Dask array, which is computed
             partition by partition.
-        budget : float or array, shape (n_rows,), optional
-            Hard budget of each row; None means the model's own hard budget, if it has one.
+        budget : float, array of shape (n_rows,), or mapping of str to these, optional
+            Hard budget of each row; None means the model's own hard budget, if it has one. A mapping caps the
+            costs, by their unit, and further resources of the cost sheet: ``{"USD": 100, "minutes": 30}``.
+            Rows that pass the cap of a resource are walked one by one, in Python; methods other than plain
+            sums of trees walk all rows then.
         seeds : int or array, shape (n_rows,), optional
             One seed per row, for stochastic models; ignored by others.
         refused : sequence of str, or array or frame of bool, shape (n_rows, n_features), optional
@@ -350,9 +412,16 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return self.raw_outputs(X, budget=budget, seeds=seeds, refused=refused)[1]
 
     def spend(
-        self, X: Any, *, budget: Any = None, seeds: Any = None, refused: Any = None
+        self, X: Any, *, budget: Any = None, seeds: Any = None, refused: Any = None, resource: Any = None
     ) -> NDArray[np.float64]:
-        """Return what the prediction of each row costs by the cost sheet; parameters as in `predict`.
+        """Return what the prediction of each row costs by the cost sheet.
+
+        Parameters
+        ----------
+        X, budget, seeds, refused
+            As in `predict`.
+        resource : str, optional
+            A further resource of the cost sheet, of which to return what each row takes; by default the cost.
 
         Returns
         -------
@@ -363,7 +432,11 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         # Always the total of what was acquired, never a sum kept along the way: the account balances by
         # construction, in the same bits as in a walk.
         acquired = self.acquired(X, budget=budget, seeds=seeds, refused=refused)
-        return self.fitted_.costs.total_rows(acquired)
+        sheet = self.fitted_.costs
+        if resource is not None and resource not in sheet.resources:
+            known = ", ".join(map(repr, sheet.resources)) or "none"
+            raise ValueError(f"the cost sheet has no resource {resource!r}; it has {known}")
+        return (sheet if resource is None else sheet.resources[resource]).total_rows(acquired)
 
     def decide(self, X: Any, *, budget: Any = None, seeds: Any = None, refused: Any = None) -> Decisions:
         """Return predictions, acquired features and spend from one pass; parameters as in `predict`.
@@ -377,6 +450,44 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         outputs, acquired = self.raw_outputs(X, budget=budget, seeds=seeds, refused=refused)
         prediction, probabilities = self.fitted_.results(outputs)
         return Decisions(prediction, probabilities, self.fitted_.costs.total_rows(acquired), acquired)
+
+    def rounds(
+        self, X: Any, k: int, *, within: float = WITHIN, budget: Any = None, seeds: Any = None
+    ) -> Rounds:
+        """Predict each row by a walk that asks for up to k features at once; see `Walk.panel`.
+
+        Parameters
+        ----------
+        X, budget, seeds
+            As in `predict`.
+        k : int
+            The largest number of features in a panel; with 1 the decisions are those of `decide`.
+        within : float
+            What a row may waste on features that it does not need, as a share of what it needs.
+
+        Returns
+        -------
+        Rounds
+            Decisions, with the number of rounds of each row, bit for bit those of walks.
+        """
+        self.check_ready()
+        model = self.fitted_
+        if self.asks != "columns" or not self.rows_are_independent:
+            raise TypeError(f"{type(self).__name__} does not ask for the columns of one row; use its walk")
+        encoded = encode(model.schema, X, type(self).__name__, needed=self._needed(None), min_rows=0)
+        n_rows = len(encoded.values)
+        outputs, acquired, looked, rounds = walk_in_rounds(
+            model,
+            encoded.values,
+            check_panel(k, within),
+            within=within,
+            seeds=None if seeds is None else check_seeds(seeds, n_rows),
+            **self._limits(budget, n_rows),
+            answer_of=model.answer_of,
+        )
+        encoded.check(acquired[:, : model.costs.n_columns])
+        prediction, probabilities = model.results(model.settle(outputs, looked))
+        return Rounds(prediction, probabilities, model.costs.total_rows(acquired), acquired, rounds)
 
     def decide_variants(
         self, X: Any, *, budget: Any = None, **options: Any
@@ -400,6 +511,25 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         for params, model in self.variants():
             yield params, model, model.decide(X, budget=budget, **options)
 
+    def decider(self, X: Any, *, budget: Any = None, **options: Any) -> Callable[[Self], Decisions]:
+        """Return a function that decides about the same rows by any model of this fit.
+
+        Models that share stages pass these once, however many of them are asked.
+
+        Parameters
+        ----------
+        X : array, frame or PreparedTable
+            With all columns of the fit.
+        budget, **options
+            As in `decide_variants`.
+
+        Returns
+        -------
+        callable
+            From a model, such as ``self.at(budget)``, to what its ``decide(X)`` returns.
+        """
+        return lambda model: model.decide(X, budget=budget, **options)
+
     def raw_outputs(
         self, X: Any, *, budget: Any = None, seeds: Any = None, refused: Any = None
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -415,13 +545,16 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         model = self.fitted_
         encoded = encode(model.schema, X, type(self).__name__, needed=self._needed(refused), min_rows=0)
         n_rows = len(encoded.values)
+        limits = self._limits(budget, n_rows)
         given: dict[str, Any] = {
-            "budget": check_caps(model.budget if budget is None else budget, n_rows),
+            "budget": limits["budget"],
             "seeds": None if seeds is None else check_seeds(seeds, n_rows),
             "n_threads": self.n_threads(),
         }
-        if refused is not None:
-            flags = refused_flags(model.schema, X, refused, n_rows)
+        flags = None if refused is None else refused_flags(model.schema, X, refused, n_rows)
+        if limits["caps"] and n_rows:
+            outputs, acquired = model.outputs_capped(encoded.values, limits["caps"], flags, **given)
+        elif flags is not None:
             outputs, acquired = model.outputs_refused(encoded.values, flags, **given)
         elif n_rows:
             outputs, acquired = model.outputs(encoded.values, **given)
@@ -431,6 +564,15 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         # Blindness: an invalid entry is an error only if a prediction acquired it, which is known only now.
         encoded.check(acquired[:, : model.costs.n_columns])
         return model.settle(outputs, acquired), acquired
+
+    def _limits(self, budget: Any, n_rows: int) -> dict[str, Any]:
+        """Return ``budget`` and ``caps`` of each row, from the argument of an array call."""
+        own = self.fitted_.budget
+        money, caps = split_budget(budget, self.fitted_.costs)
+        return {
+            "budget": check_caps(own if money is None else money, n_rows),
+            "caps": {name: check_caps(cap, n_rows) for name, cap in caps.items()},
+        }
 
     def _needed(self, refused: Any) -> NDArray[np.bool_]:
         """Return the columns that a table must have for a prediction, shape (n_features,)."""
@@ -454,7 +596,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def walk(
         self,
         seed: int | None = None,
-        budget: float | None = None,
+        budget: float | Mapping[str, float] | None = None,
         known: Mapping[str, object] | None = None,
     ) -> Walk:
         """Start the lazy prediction of one row.
@@ -463,8 +605,9 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         ----------
         seed : int, optional
             For stochastic models; None means the model's own seed, as in the array calls.
-        budget : float, optional
-            Hard budget of the walk; None means the model's own hard budget, if it has one.
+        budget : float or mapping of str to float, optional
+            Hard budget of the walk; None means the model's own hard budget, if it has one. A mapping caps the
+            costs, by their unit, and further resources of the cost sheet: ``{"USD": 100, "minutes": 30}``.
         known : mapping of str to object, optional
             Features owned from the start, which cost nothing.
 
@@ -473,8 +616,10 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         Walk
         """
         self.check_ready()
-        cap = self.fitted_.budget if budget is None else check_cap(budget)
-        return self.fitted_.walk(check_seed(seed), cap, known)
+        money, given = split_budget(budget, self.fitted_.costs)
+        cap = self.fitted_.budget if money is None else check_cap(money)
+        caps = {name: float(check_cap(amount, name) or 0.0) for name, amount in given.items()}
+        return self.fitted_.walk(check_seed(seed), cap, known, caps)
 
     # Other models of the same fit, and files.
 
@@ -534,7 +679,11 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def variant(self, params: Mapping[str, Any], model: FittedModel) -> Self:
         """Return a copy with other parameters and another fitted model for the same table."""
-        made: Self = copy(self).set_params(**params)
+        made: Self = copy(self)
+        if params.keys() <= set(self._get_param_names()):
+            made.__dict__.update(params)
+        else:  # parameters of nested estimators; it looks up those of all of them, for each variant
+            made.set_params(**params)
         return made.adopt(model)
 
     def save(self, path: PathLike) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,17 @@ from farthing.base.guarantee import Certificate
 from farthing.costs import CostSheet
 from farthing.errors import ExportError
 from farthing.table import Schema
+from farthing.trees import Forest, typical_values
 from farthing.walks import Policy, Stand, Walk, walk_rows
 from farthing.walks.plans import Link, LinkStep, Plan
 
 #: Metadata of a field that a file may lack; it is None then.
 OPTIONAL: Final = {"optional": True}
+
+#: From a model and the hard budget of each row to raw outputs and what is acquired.
+SharedOutputs: TypeAlias = Callable[
+    ["FittedModel", NDArray[np.float64] | None], tuple[NDArray[np.float64], NDArray[np.bool_]]
+]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -190,6 +196,39 @@ class FittedModel(ABC):
             )
         return outputs, acquired
 
+    def outputs_capped(
+        self,
+        values: NDArray[np.floating],
+        caps: Mapping[str, NDArray[np.float64]],
+        refused: NDArray[np.bool_] | None = None,
+        *,
+        budget: NDArray[np.float64] | None = None,
+        seeds: NDArray[np.int64] | None = None,
+        n_threads: int = 1,  # noqa: ARG002 - walks are sequential
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Predict many rows within caps of further resources, each by a walk of its own.
+
+        Parameters
+        ----------
+        values : ndarray, shape (n_rows, n_features)
+            The encoded table.
+        caps : mapping of str to ndarray of float64, shape (n_rows,)
+            What each row may take of a resource.
+        refused, budget, seeds, n_threads
+            As in `outputs_refused`.
+        """
+        return walk_rows(
+            self.policy,
+            self.costs,
+            values,
+            len(self.prior),
+            budget=budget,
+            seeds=seeds,
+            refused=refused,
+            caps=caps,
+            answer_of=self.answer_of,
+        )
+
     def outputs_of_variants(
         self,
         variants: Sequence[FittedModel],
@@ -221,6 +260,26 @@ class FittedModel(ABC):
         for variant, budget in zip(variants, budgets, strict=True):
             yield variant.outputs(values, budget=budget, n_threads=n_threads)
 
+    def shared_outputs(self, values: NDArray[np.floating], *, n_threads: int = 1) -> SharedOutputs | None:  # noqa: ARG002
+        """Return a function that predicts the same rows by any model of the same fit, moved to any budget.
+
+        Unlike `outputs_of_variants` it need not know the models in advance. Models whose variants share
+        stages override this; None means that nothing is shared.
+
+        Parameters
+        ----------
+        values : ndarray, shape (n_rows, n_features)
+            The encoded table.
+        n_threads : int
+            Threads to use; any number gives the same bits.
+
+        Returns
+        -------
+        callable or None
+            From a model and the hard budget of each row, or None, to the bits of the model's own `outputs`.
+        """
+        return None
+
     @property
     def ledger_names(self) -> tuple[str, ...]:
         """Names of what is bought: the columns, or a substitute such as devices, and then the calls."""
@@ -244,7 +303,13 @@ class FittedModel(ABC):
         some = looked.any(axis=1, keepdims=True)
         return outputs if some.all() else np.where(some, outputs, self.prior)
 
-    def walk(self, seed: int | None, budget: float | None, known: Mapping[str, object] | None = None) -> Walk:
+    def walk(
+        self,
+        seed: int | None,
+        budget: float | None,
+        known: Mapping[str, object] | None = None,
+        caps: Mapping[str, float] | None = None,
+    ) -> Walk:
         """Start the lazy prediction of one row; a budget of None means no limit."""
         policy = self.policy(seed)
         return Walk(
@@ -256,6 +321,7 @@ class FittedModel(ABC):
             known=known,
             model=self,
             seed=seed,
+            caps=caps,
         )
 
     # What reasons of questions need, see `farthing.walks.reasoning`.
@@ -278,6 +344,19 @@ class FittedModel(ABC):
             Shares of the classes, or the mean of the target; None if the model does not know them.
         """
         return None
+
+    def answer_of(self, column: int, entry: float) -> Any:
+        """Return what a policy hears for an encoded entry of a table: the entry itself, unless overridden."""
+        del column
+        return entry
+
+    def likely_answers(self, column: int) -> Sequence[float]:
+        """Return encoded values of a column, each equally likely, for panels; by default those of its trees.
+
+        Empty if the model knows none.
+        """
+        forest = getattr(self, "forest", None)
+        return typical_values(forest, column) if isinstance(forest, Forest) else ()
 
     def state(self) -> dict[str, Any]:
         """Return the fields by the names of the estimator's attributes, which end in "_"; for files.

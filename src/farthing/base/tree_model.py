@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar, Final, TypeGuard
+from typing import Any, ClassVar, Final, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base.fitted import OPTIONAL, FittedModel
+from farthing.costs import within_budget
 from farthing.trees import (
     Forest,
     NodeValues,
@@ -183,6 +184,35 @@ class TreeModel(FittedModel):
             predictor = self.predictor.without(frozenset(np.flatnonzero(flags).tolist()))
             found, tested = predictor.predict(np.where(flags, np.nan, values[rows]), n_threads=n_threads)
             outputs[rows], acquired[rows] = found, tested & ~flags
+        return outputs, acquired
+
+    def outputs_capped(
+        self,
+        values: NDArray[np.floating],
+        caps: Mapping[str, NDArray[np.float64]],
+        refused: NDArray[np.bool_] | None = None,
+        *,
+        budget: NDArray[np.float64] | None = None,
+        seeds: NDArray[np.int64] | None = None,
+        n_threads: int = 1,
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Predict many rows within caps of further resources; only rows that pass a cap are walked."""
+        given: dict[str, Any] = {"budget": budget, "seeds": seeds, "n_threads": n_threads}
+        if refused is not None or not self.passes_all_trees:
+            return super().outputs_capped(values, caps, refused, **given)
+        outputs, acquired = self.outputs(values, **given)
+        # The path through a tree does not depend on prices. So a row whose purchases keep all caps in the end
+        # kept them all the way, and is what its walk would be.
+        over = np.zeros(len(values), dtype=np.bool_)
+        for name, cap in caps.items():
+            over |= ~within_budget(self.costs.resources[name].total_rows(acquired), cap)
+        if len(rows := np.flatnonzero(over)):
+            outputs[rows], acquired[rows] = super().outputs_capped(
+                values[rows],
+                {name: cap[rows] for name, cap in caps.items()},
+                budget=None if budget is None else budget[rows],
+                seeds=None if seeds is None else seeds[rows],
+            )
         return outputs, acquired
 
     def label_shares(self, stand: Stand) -> NDArray[np.float64] | None:

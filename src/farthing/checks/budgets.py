@@ -12,7 +12,7 @@ from farthing.checks.fitting import CheckedEstimator, fit, sheet_of
 from farthing.checks.outputs import assert_raises, outputs_of
 from farthing.checks.problems import Problem
 from farthing.checks.suite import estimator_check, model_check
-from farthing.checks.walking import assert_decides
+from farthing.checks.walking import asks_devices, assert_decides, budget_of_row, run_to_end, source_of
 from farthing.costs import CostSheet, within_budget
 
 
@@ -67,3 +67,25 @@ def _check_bad_budgets(model: Any, problem: Problem) -> None:
         assert_raises(ValueError, call, f"a budget of {budget}")
     for budget in (np.nan, -1.0):
         assert_raises(ValueError, partial(model.walk, budget=budget), f"a walk with a budget of {budget}")
+
+
+@model_check("budgets: no row passes the cap of a further resource")
+def _check_resources(model: Any, problem: Problem) -> None:
+    sheet = sheet_of(model, problem)
+    if asks_devices(model) or not getattr(model, "rows_are_independent", True) or not sheet.resources:
+        return  # the first two say that they take no such caps
+    minutes = sheet.resources["minutes"]
+    rows = problem.fresh[: 4 if problem.is_wide else 9]
+    most = float(minutes.total_rows(model.acquired(rows)).max())
+    per_row = np.linspace(0, most, len(rows))
+    for budget in ({"minutes": 0.5 * most}, {"minutes": per_row, "cost": 0.6 * problem.total}):
+        outputs = outputs_of(model, rows, budget=budget)
+        for name, each in (("minutes", minutes), ("cost", sheet)):
+            spent, cap = each.total_rows(outputs["acquired"]), budget.get(name)
+            assert np.all(within_budget(spent, cap)), f"rows took up to {spent.max()} of {cap} {name}"
+        for row in range(0, len(rows), 2):
+            walk = model.walk(budget={name: budget_of_row(cap, row) for name, cap in budget.items()})
+            run_to_end(walk, source_of(model, problem, row))
+            assert_decides(walk, model, problem, outputs, row, when=f"caps {budget}")
+            taken = minutes.total(walk.decision.acquired)
+            assert walk.resources["minutes"] == taken, "the account of a resource does not balance"

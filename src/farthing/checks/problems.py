@@ -94,15 +94,17 @@ class Problem:
         return dict(zip(self.names, self.fresh[row], strict=True))
 
 
-# A free feature, two groups, and costs whose sums round.
+# A free feature, two groups, costs whose sums round, and a resource of which a free feature takes some.
 _SHEET = CostSheet(
     {"x0": 1.0, "x1": 0.3, "x2": 0.7, "x3": 0.0, "x4": 2.1, "x5": 0.1},
     groups={"lab": Group(1.3, ["x1", "x4"]), "scan": Group(0.6, ["x2", "x5"])},
+    resources={"minutes": {"costs": {"x0": 0.3, "x1": 5.0, "x2": 1.1, "x3": 0.7}, "groups": {"lab": 2.3}}},
 )
 # One group lies across the border between the two words.
 _WIDE_SHEET = CostSheet(
     {f"x{column}": 0.1 + 0.3 * (column % 4) for column in range(N_WIDE)},
     groups={"lab": Group(1.3, ["x1", "x40", "x70"]), "border": Group(0.6, ["x63", "x64"])},
+    resources={"minutes": {f"x{column}": 0.1 * (column % 7) for column in range(N_WIDE)}},
 )
 
 

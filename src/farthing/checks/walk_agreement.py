@@ -17,6 +17,7 @@ from farthing.checks.problems import Problem
 from farthing.checks.suite import estimator_check, model_check
 from farthing.checks.walking import (
     answer,
+    asks_devices,
     assert_decides,
     budget_of_row,
     run_to_end,
@@ -97,6 +98,31 @@ def _check_frames(checked: CheckedEstimator, problem: Problem) -> None:
 def _by_name(problem: Problem, X: Any) -> dict[str, list[Any]]:
     """Return a table as lists by name, from which any library makes a frame."""
     return {name: X[:, column].tolist() for column, name in enumerate(problem.names)}
+
+
+@model_check("one truth: panels are paid for, and rounds counts them", row_independence=True)
+def _check_panels(model: Any, problem: Problem) -> None:
+    if asks_devices(model) or problem.is_wide or not hasattr(model, "rounds"):
+        return
+    sheet, X = sheet_of(model, problem), problem.fresh[:2]
+    alone, one = model.decide(X), model.rounds(X, 1)
+    assert np.array_equal(one.prediction, alone.prediction), "panels of one question decide otherwise"
+    assert np.array_equal(one.acquired, alone.acquired), "panels of one question buy otherwise"
+    for budget in (None, 0.6 * problem.total):
+        found = model.rounds(X, 3, budget=budget)
+        assert np.array_equal(found.spent, sheet.total_rows(found.acquired)), "the account does not balance"
+        assert np.all(within_budget(found.spent, budget)), f"panels cost {found.spent} of {budget}"
+        outputs = {"predict": found.prediction, "spend": found.spent, "acquired": found.acquired}
+        for row in range(len(X)):
+            walk, told = model.walk(budget=budget), problem.row(row)
+            while panel := walk.panel(3):
+                assert panel[0] == walk.ask, "the first of a panel is not the question of the walk"
+                walk.tell_panel({ask.feature: told[ask.feature] for ask in panel})
+            assert_decides(walk, model, problem, outputs, row, when=f"panels of 3, budget={budget}")
+            assert walk.n_rounds == found.rounds[row], f"{walk.n_rounds} rounds, not {found.rounds[row]}"
+            resumed = model.walk(budget=budget)
+            resumed.replay(walk.history)
+            assert_decides(resumed, model, problem, outputs, row, when=f"panels replayed, budget={budget}")
 
 
 @model_check("one truth: a refused feature is free and not asked again")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -39,6 +39,9 @@ def ask(  # noqa: PLR0917 - typer takes the options from here
     why: Annotated[
         bool, typer.Option(help="Say why each feature is asked for, and why the walk ends.")
     ] = False,
+    panel: Annotated[
+        int, typer.Option(min=1, help="Ask for up to so many features at once, if each round costs waiting.")
+    ] = 1,
     trusted: Trusted = None,
     as_json: AsJson = False,
 ) -> None:
@@ -63,7 +66,8 @@ def ask(  # noqa: PLR0917 - typer takes the options from here
         walk = fitted.walk(seed=seed, budget=budget_amount(budget, fitted.costs_), known=start)
     unit = f" {fitted.costs_.unit}" if fitted.costs_.unit else ""
     # With --json, standard output holds one JSON object and nothing else; the dialogue goes to stderr.
-    bought = _Dialogue(columns, fitted.labels_, unit, err=as_json, why=why).consult(walk, refused)
+    dialogue = _Dialogue(fitted.fitted_.questions, columns, fitted.labels_, unit, err=as_json, why=why)
+    bought = dialogue.consult(walk, refused, panel)
     decision = walk.decision
     payload = {
         "prediction": decision.prediction,
@@ -73,12 +77,18 @@ def ask(  # noqa: PLR0917 - typer takes the options from here
         "spent": decision.spent,
         "acquired": bought,
         "finished": walk.ask is None,
+        **({} if decision.resources is None else {"resources": decision.resources}),
+        **({"rounds": walk.n_rounds} if panel > 1 else {}),
     }
     stop = walk.stop_reason if why else None
     if why:
         payload["stop_reason"] = None if stop is None else stop.to_dict()
     titles = [fitted.labels_.title_of(name) for name in bought]
     paid = f"Spent {decision.spent:.2f}{unit} on {', '.join(titles) or 'nothing'}."
+    for name, amount in (decision.resources or {}).items():
+        paid += f" Took {amount:g} {name}."
+    if panel > 1:
+        paid += f" {walk.n_rounds} {'round' if walk.n_rounds == 1 else 'rounds'} of questions."
     if stop is not None:
         paid += f"\nIt ends since {stop}."
     emit(payload, f"Decision: {summarize_decision(decision, fitted.labels_)}\n{paid}", as_json=as_json)
@@ -88,42 +98,69 @@ def ask(  # noqa: PLR0917 - typer takes the options from here
 class _Dialogue:
     """Questions and answers at a terminal."""
 
+    asked: Any  # what walks may ask for: the schema, or a substitute for it
     columns: Mapping[str, Any]
     labels: Labels
     unit: str
     err: bool  # whether to write to standard error
     why: bool = False
 
-    def consult(self, walk: Any, refused: set[str]) -> list[str]:
-        """Ask until the model decides or the user stops; return what was bought, in the order of purchase."""
+    def consult(self, walk: Any, refused: set[str], panel: int = 1) -> list[str]:
+        """Ask until the model decides or the user stops; return what was bought, in the order of purchase.
+
+        Up to ``panel`` questions are asked before any of their answers goes to the model.
+        """
+        from farthing.walks import REFUSED  # noqa: PLC0415 - slow to import
+
         bought: list[str] = []
-        while (question := walk.ask) is not None:
-            if question.feature in refused:
+        while walk.ask is not None:
+            if walk.ask.feature in refused:
                 walk.refuse()
                 continue
+            questions = [ask for ask in walk.panel(panel) if ask.feature not in refused]
             decided = summarize_decision(walk.decision, self.labels)
             typer.echo(f"spent {walk.spent:.2f}{self.unit}; prediction: {decided}", err=self.err)
             if self.why:
-                typer.echo(f"why {self.labels.title_of(question.feature)}: {question.reason}", err=self.err)
-            try:
-                typed = self._prompt(question)
-            except typer.Abort:
-                typer.echo("", err=self.err)
+                first = questions[0]
+                typer.echo(f"why {self.labels.title_of(first.feature)}: {first.reason}", err=self.err)
+            if len(questions) > 1:
+                titles = ", ".join(self.labels.title_of(ask.feature) for ask in questions)
+                price = sum(ask.price for ask in questions)
+                typer.echo(f"order together: {titles} ({price:.2f}{self.unit})", err=self.err)
+            answers, stopped = self._answers(questions)
+            walk.tell_panel(answers)
+            bought += [name for name, value in answers.items() if value is not REFUSED]
+            if stopped:
                 break
-            if typed.strip() == "stop":
-                break
-            if typed.strip() == _REFUSAL:
-                walk.refuse()
-                continue
-            try:
-                value = value_of(typed, self.columns[question.feature], self.labels)
-                if self._is_meant(question.feature, value):
-                    walk.tell(value)
-                    bought.append(question.feature)
-            # A bad answer does not move the walk, so the same question is asked again.
-            except (FarthingError, ValueError) as error:
-                typer.echo(f"  {error}", err=True)
         return bought
+
+    def _answers(self, questions: Sequence[Any]) -> tuple[dict[str, Any], bool]:
+        """Return the answers to a panel, and whether the user wants to stop after them."""
+        from farthing.walks import REFUSED  # noqa: PLC0415 - slow to import
+
+        answers: dict[str, Any] = {}
+        for question in questions:
+            while question.feature not in answers:
+                try:
+                    typed = self._prompt(question)
+                except typer.Abort:
+                    typer.echo("", err=self.err)
+                    return answers, True
+                if typed.strip() == "stop":
+                    return answers, True
+                if typed.strip() == _REFUSAL:
+                    answers[question.feature] = REFUSED
+                    continue
+                # A bad answer is asked for again.
+                try:
+                    value = value_of(typed, self.columns[question.feature], self.labels)
+                    # A panel is told as a whole, so each of its values is checked before.
+                    self.asked.encode_value(self.asked.index(question.feature), value)
+                    if self._is_meant(question.feature, value):
+                        answers[question.feature] = value
+                except (FarthingError, ValueError) as error:
+                    typer.echo(f"  {error}", err=True)
+        return answers, False
 
     def _prompt(self, question: Any) -> str:
         label = self.labels.feature(question.feature)

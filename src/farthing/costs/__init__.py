@@ -3,11 +3,11 @@
 ``sheet`` is the price list, ``readers`` reads it from files, ``ledger`` tracks the purchases of one row,
 ``blocks`` are parts of a pipeline that are computed as a whole, ``measuring`` times them,
 ``budget`` defines when a budget holds, ``ratios`` gain per price; ``validation`` checks user input, ``group``
-is a shared cost, ``display`` prints a sheet.
+is a shared cost, ``resources`` are what features take beside money, ``display`` prints a sheet.
 """
 
 from farthing.costs.blocks import Block, as_table, blocks_of, n_rows_of, named_block, select, take_rows
-from farthing.costs.budget import SLACK, spending_limit, within_budget
+from farthing.costs.budget import SLACK, spending_limit, split_budget, within_budget
 from farthing.costs.group import Group
 from farthing.costs.ledger import RowLedger
 from farthing.costs.measuring import BlockTimes, Measurement, Times, measure
@@ -32,6 +32,7 @@ __all__ = [
     "per_price",
     "select",
     "spending_limit",
+    "split_budget",
     "take_rows",
     "within_budget",
 ]

@@ -1,8 +1,10 @@
 """The row ledger: what one row owns, has paid and can still afford."""
 
+from __future__ import annotations
+
 import math
 from bisect import bisect, insort
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from numbers import Real
 
 import numpy as np
@@ -26,6 +28,8 @@ class RowLedger:
         The budget, at least zero; None means no limit.
     known : iterable of int or str, or bool array of shape (n_features,)
         The columns, or the names, that are owned from the start and free; their groups are free with them.
+    caps : mapping of str to float, optional
+        The most that the row may take of further resources of the sheet.
 
     Examples
     --------
@@ -41,6 +45,7 @@ class RowLedger:
 
     __slots__ = (
         "_bought",
+        "_capped",
         "_columns",
         "_group_of",
         "_own",
@@ -59,6 +64,7 @@ class RowLedger:
         sheet: CostSheet,
         budget: float | None = None,
         known: Iterable[int] | Iterable[str] | Flags = (),
+        caps: Mapping[str, float] | None = None,
     ) -> None:
         self.sheet = sheet
         self.budget = _checked_budget(budget)
@@ -74,8 +80,32 @@ class RowLedger:
         self._columns: list[int] = []  # bought, in the order of the sheet
         self._places: list[int] = []  # groups whose shared cost the row paid, in order
         self._spent = 0.0
-        for column in _known_columns(sheet, known):
+        owned = _known_columns(sheet, known)
+        for column in owned:
             self._set_owned(column)
+        # A ledger for each resource that is capped: all of them must afford what the row buys.
+        self._capped = {
+            name: RowLedger(sheet.resources[name], cap, owned) for name, cap in (caps or {}).items()
+        }
+
+    @property
+    def caps(self) -> dict[str, float]:
+        """The caps of further resources."""
+        return {name: float(ledger.budget or 0.0) for name, ledger in self._capped.items()}
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is a budget, or a cap of a resource."""
+        return self.budget is not None or bool(self._capped)
+
+    def fresh(self, known: Iterable[int]) -> RowLedger:
+        """Return a ledger with the same prices and limits, of a row that has bought nothing."""
+        return RowLedger(self.sheet, self.budget, tuple(known), self.caps)
+
+    def taken(self) -> dict[str, float]:
+        """Return what the row took of each further resource of the sheet."""
+        known = self.owned & ~self.bought
+        return {name: sheet.total(self.bought, owned=known) for name, sheet in self.sheet.resources.items()}
 
     @property
     def owned(self) -> Flags:
@@ -125,7 +155,9 @@ class RowLedger:
         return price
 
     def affords_all(self, columns: Collection[int]) -> bool:
-        """Return whether the row can buy all of these columns within its budget."""
+        """Return whether the row can buy all of these columns within its budget and all caps."""
+        if self._capped and not all(each.affords_all(columns) for each in self._capped.values()):
+            return False
         if self.budget is None:
             return True
         unpaid = {column for column in columns if not self._owned[column]}
@@ -143,7 +175,9 @@ class RowLedger:
         return spent <= self.limit
 
     def affords(self, column: int) -> bool:
-        """Return whether the row can buy a column within its budget."""
+        """Return whether the row can buy a column within its budget and all caps."""
+        if self._capped and not all(each.affords(column) for each in self._capped.values()):
+            return False
         return self.budget is None or self._spent_with(column) <= self.limit
 
     def buy(self, column: int) -> None:
@@ -163,6 +197,14 @@ class RowLedger:
                 f"from {self._spent:g} to {spent:g}, over the budget of {self.budget:g}; "
                 "ask affords() before buy()"
             )
+        for name, each in self._capped.items():
+            if not each.affords(column):
+                raise ValueError(
+                    f"feature {self.sheet.features[column]!r} would go over the cap of {each.budget:g} "
+                    f"{name}; ask affords() before buy()"
+                )
+        for each in self._capped.values():
+            each.buy(column)
         self._take(column)
         self._spent = spent
 
@@ -184,8 +226,10 @@ class RowLedger:
         if not self.affords_all(columns):
             raise ValueError(
                 f"these features would take the spend from {self._spent:g} over the budget of "
-                f"{self.budget:g}; ask affords_all() before buy_all()"
+                f"{self.budget}, or over the cap of a resource; ask affords_all() before buy_all()"
             )
+        for each in self._capped.values():
+            each.buy_all(columns)
         for column in columns:
             if not self._owned[column]:
                 self._take(column)

@@ -19,8 +19,9 @@ def to_dict(
     default: float | None = None,
     strict: bool = True,
     calls: Mapping[str, float] | None = None,
+    resources: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the content of a sheet; ``default``, ``strict`` and ``calls`` only if they are set.
+    """Return the content of a sheet; ``default``, ``strict``, ``calls`` and ``resources`` only if set.
 
     Examples
     --------
@@ -40,6 +41,7 @@ def to_dict(
         **({} if default is None else {"default": default}),
         **({} if strict else {"strict": False}),
         **({"calls": [{"name": name, "cost": cost} for name, cost in calls.items()]} if calls else {}),
+        **({"resources": [{"name": name, **each} for name, each in resources.items()]} if resources else {}),
     }
 
 
@@ -51,7 +53,7 @@ def from_dict(plain: Any) -> tuple[dict[str, float], dict[str, Group], str, dict
     expected: dict[str, type] = {"features": list, "costs": list, "groups": list, "unit": str}
     optional = {
         name: kind
-        for name, kind in (("default", float), ("strict", bool), ("calls", list))
+        for name, kind in (("default", float), ("strict", bool), ("calls", list), ("resources", list))
         if isinstance(plain, dict) and name in plain
     }
     plain = validation.fields(plain, {**expected, **optional}, "a stored sheet")
@@ -72,4 +74,12 @@ def from_dict(plain: Any) -> tuple[dict[str, float], dict[str, Group], str, dict
             validation.fields(call, {"name": str, "cost": float}, "a stored call")
         called = validation.unique((call["name"] for call in rest["calls"]), "call")
         rest["calls"] = dict(zip(called, (call["cost"] for call in plain["calls"]), strict=True))
+    if "resources" in rest:
+        for each in rest["resources"]:
+            validation.fields(each, {"name": str, "costs": dict, "groups": dict}, "a stored resource")
+        named = validation.unique((each["name"] for each in rest["resources"]), "resource")
+        rest["resources"] = {
+            name: {"costs": each["costs"], "groups": each["groups"]}
+            for name, each in zip(named, plain["resources"], strict=True)
+        }
     return costs, groups, plain["unit"], rest

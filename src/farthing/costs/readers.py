@@ -13,6 +13,14 @@ TOML and JSON hold what the constructor takes::
     cost = 2.10
     members = ["chol", "fbs"]
 
+Further resources are tables of their own::
+
+    [resources.minutes.costs]            "resources": {"minutes": {"costs": {"age": 1, "chol": 2},
+    age = 1                                                        "groups": {"blood": 10}}}
+    chol = 2
+    [resources.minutes.groups]
+    blood = 10
+
 All but ``costs`` may be left out. ``default`` is the price of columns that are not listed; without it each
 must be. With ``strict = false`` the list may have features that the table lacks.
 
@@ -23,6 +31,9 @@ are ignored::
     age,1.00,,
     chol,7.27,blood,2.10
     fbs,5.20,blood,2.10
+
+A further resource has the columns ``resource:minutes`` and ``group_resource:minutes``, with the same meaning:
+what a feature takes alone, and the part of it that its group shares.
 """
 
 import csv
@@ -42,6 +53,8 @@ from farthing.errors import CostError
 # 8.30 - 2.10 is 6.2, not the 6.200000000000001 of floats.
 _EXACT = Context(prec=1100)
 _CSV_COLUMNS = ("feature", "cost", "group", "group_cost")
+# Columns of further resources, such as resource:minutes.
+_RESOURCE, _GROUP_RESOURCE = "resource:", "group_resource:"
 
 
 class PriceList(NamedTuple):
@@ -52,6 +65,7 @@ class PriceList(NamedTuple):
     unit: Any
     default: Any = None
     strict: Any = True
+    resources: Any = None
 
 
 def read_prices(path: str | os.PathLike[str]) -> PriceList:
@@ -94,25 +108,41 @@ def parse_csv(content: str) -> PriceList:
     {'thalach': 1.0}
     """
     # Decimals until the shared part is subtracted: own costs have the digits that the file suggests.
+    rows = list(_csv_rows(content))
+    costs, groups = _csv_amounts(rows, "cost", "group_cost")
+    names = [name.removeprefix(_RESOURCE) for name in (rows[0] if rows else ()) if name.startswith(_RESOURCE)]
+    resources = {}
+    for name in names:
+        own, shared = _csv_amounts(rows, _RESOURCE + name, _GROUP_RESOURCE + name)
+        resources[name] = {"costs": own, "groups": {place: group.cost for place, group in shared.items()}}
+    return PriceList(costs, groups, "", resources=resources or None)
+
+
+def _csv_amounts(
+    rows: list[dict[str, str]], alone: str, together: str
+) -> tuple[dict[str, float], dict[str, Group]]:
+    """Return own amounts and groups, from the columns of amounts alone and of their shared parts."""
+    is_money = alone == "cost"
     costs: dict[str, float] = {}
     shared: dict[str, tuple[Decimal, list[str]]] = {}
-    for row in _csv_rows(content):
+    for row in rows:
         feature = row["feature"]
         if feature in costs:
             raise CostError(f"feature {feature!r} is given twice; keep one row for each feature")
-        cost = _decimal(row["cost"], f"the cost of {feature!r}")
-        part = _shared_part(feature, cost, row["group"], row["group_cost"])
+        # An empty cell of a resource takes nothing; a cost must be given.
+        cost = _decimal(row[alone] or ("" if is_money else "0"), f"the {alone} of {feature!r}")
+        given = row.get(together, "") or ("" if is_money or not row["group"] else "0")
+        part = _shared_part(feature, cost, row["group"], (given, together, alone))
         costs[feature] = float(_EXACT.subtract(cost, part))
         if row["group"]:
             first_part, members = shared.setdefault(row["group"], (part, []))
             if part != first_part:
                 raise CostError(
-                    f"the group_cost of {feature!r} is {part}, but that of {members[0]!r}, in the same group "
+                    f"the {together} of {feature!r} is {part}, but that of {members[0]!r}, in the same group "
                     f"{row['group']!r}, is {first_part}; a group has one shared cost"
                 )
             members.append(feature)
-    groups = {name: Group(float(part), members) for name, (part, members) in shared.items()}
-    return PriceList(costs, groups, "")
+    return costs, {name: Group(float(part), members) for name, (part, members) in shared.items()}
 
 
 _PARSERS: Mapping[str, Callable[[str], PriceList]] = {
@@ -141,6 +171,7 @@ def _arguments(document: object) -> PriceList:
         document.get("unit", ""),
         document.get("default"),
         document.get("strict", True),
+        document.get("resources"),
     )
 
 
@@ -153,11 +184,12 @@ def _csv_rows(content: str) -> Iterator[dict[str, str]]:
     try:
         header = [name.strip() for name in next(reader, [])]
         _check_header(header)
+        taken = [name for name in header if name.startswith((_RESOURCE, _GROUP_RESOURCE))]
         for cells in reader:
             if not any(cell.strip() for cell in cells):
                 continue
             cells_by_column = dict(zip(header, cells, strict=False))
-            row = {name: cells_by_column.get(name, "").strip() for name in _CSV_COLUMNS}
+            row = {name: cells_by_column.get(name, "").strip() for name in (*_CSV_COLUMNS, *taken)}
             if not row["feature"]:
                 raise CostError(f"line {reader.line_num} names no feature; fill it in or remove the line")
             row["feature"] = cells_by_column["feature"]
@@ -178,14 +210,18 @@ def _check_header(header: list[str]) -> None:
                 f"there is no column {name!r}, only {quoted(header) or 'an empty file'}; "
                 f"the first line must be {','.join(_CSV_COLUMNS)}"
             )
-    for name in _CSV_COLUMNS:
+    for name in (*_CSV_COLUMNS, *(name for name in header if name.startswith((_RESOURCE, _GROUP_RESOURCE)))):
         if header.count(name) > 1:
             raise CostError(f"column {name!r} is given twice in the first line; keep one")
 
 
-def _shared_part(feature: str, cost: Decimal, group: str, group_cost: str) -> Decimal:
-    """Return the part of a feature's cost that its group shares, zero without a group."""
-    what = f"the group_cost of {feature!r}"
+def _shared_part(feature: str, cost: Decimal, group: str, cell: tuple[str, str, str]) -> Decimal:
+    """Return the part of a feature's cost that its group shares, zero without a group.
+
+    The cell comes with the names of its column and of that of the cost.
+    """
+    group_cost, together, alone = cell
+    what = f"the {together} of {feature!r}"
     if not group:
         if group_cost and _decimal(group_cost, what):
             raise CostError(f"{what} is {group_cost}, but the feature has no group; name its group or set 0")
@@ -193,8 +229,8 @@ def _shared_part(feature: str, cost: Decimal, group: str, group_cost: str) -> De
     part = _decimal(group_cost, what)
     if part > cost:
         raise CostError(
-            f"{what} ({group_cost}) is more than its cost ({cost}); "
-            "cost is the price alone, the shared part included"
+            f"{what} ({group_cost}) is more than its {alone} ({cost}); "
+            f"{alone} is the price alone, the shared part included"
         )
     return part
 

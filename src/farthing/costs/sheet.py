@@ -17,6 +17,7 @@ from farthing.costs.display import render
 from farthing.costs.group import Group, as_groups
 from farthing.costs.measuring import Per, measure
 from farthing.costs.readers import read_prices
+from farthing.costs.resources import Amounts, as_resources
 from farthing.costs.toml_text import to_toml
 from farthing.errors import CostError
 from farthing.notebook import html_table
@@ -47,6 +48,11 @@ class CostSheet:
     calls : mapping of str to float, optional
         What a prediction pays for beside features, such as the evaluation of its trees or a call of an
         expensive model. Fitted models add them, see `with_calls`; a price list has none.
+    resources : mapping of str to mapping, optional
+        What features take beside money: minutes, millijoules. By name of the resource, either amounts by
+        feature, or ``{"costs": amounts by feature, "groups": shared amounts by group}``; what is not listed
+        takes nothing. A group that only a resource has is given as a `Group`. Budgets may cap each resource:
+        ``budget={"USD": 100, "minutes": 30}``.
 
     Attributes
     ----------
@@ -72,6 +78,9 @@ class CostSheet:
         The cost of columns that are not listed.
     strict : bool
         Whether each listed feature must be a column.
+    resources : mapping of str to CostSheet
+        What features take of each further resource: a sheet of the same features and groups, whose unit is
+        the name of the resource.
 
     Examples
     --------
@@ -102,6 +111,7 @@ class CostSheet:
         "group_names",
         "group_of",
         "own",
+        "resources",
         "shared",
         "strict",
         "unit",
@@ -116,6 +126,7 @@ class CostSheet:
     default: float | None
     strict: bool
     calls: tuple[str, ...]
+    resources: Mapping[str, CostSheet]
     _index: dict[str, int]
     _groups: Mapping[str, Group]
     # Copies of own, shared and group_of as Python numbers, which add faster than NumPy scalars.
@@ -132,6 +143,7 @@ class CostSheet:
         default: float | None = None,
         strict: bool = True,
         calls: Mapping[str, float] | None = None,
+        resources: Mapping[str, Any] | None = None,
     ) -> None:
         if isinstance(costs, CostSheet):
             raise CostError("costs is a CostSheet already; use it as it is")
@@ -144,6 +156,7 @@ class CostSheet:
         )
         index = {name: column for column, name in enumerate(features)}
         found = as_groups(groups, {name: index[name] for name in columns})
+        taken = as_resources(resources, columns, found, unit)
         places = [-1] * len(features)
         for place, group in enumerate(found.values()):
             for member in group.members:
@@ -160,6 +173,12 @@ class CostSheet:
         put("default", None if default is None else validation.amount(default, "the default price"))
         put("strict", validation.flag(strict, "strict"))
         put("calls", features[len(columns) :])
+        put(
+            "resources",
+            MappingProxyType(
+                {name: _in_resource(name, each, columns, found, called) for name, each in taken.items()}
+            ),
+        )
         put("_index", index)
         put("_groups", MappingProxyType(found))
         put("_values", (own, shared))
@@ -206,6 +225,7 @@ class CostSheet:
                 prices.unit if unit is None else unit,
                 default=prices.default,
                 strict=prices.strict,
+                resources=prices.resources,
             )
         except CostError as error:
             raise CostError(f"{os.fspath(path)}: {error}") from None
@@ -266,7 +286,8 @@ class CostSheet:
         """
         costs = dict(zip(self.features[: self.n_columns], self._values[0], strict=False))
         matching: dict[str, Any] = {"default": self.default, "strict": self.strict}
-        return to_toml(costs, self._groups, self.unit, **matching, comments=comments)
+        resources = self._amounts()
+        return to_toml(costs, self._groups, self.unit, **matching, resources=resources, comments=comments)
 
     @classmethod
     def of(cls, costs: CostsLike, names: Iterable[str]) -> CostSheet:
@@ -332,6 +353,7 @@ class CostSheet:
             default=self.default,
             strict=self.strict,
             calls={_unlike(name, columns): price for name, price in calls.items()},
+            resources=self._amounts(),
         )
 
     def without_calls(self) -> CostSheet:
@@ -366,7 +388,75 @@ class CostSheet:
             default=self.default,
             strict=self.strict,
             calls=self.call_prices(),
+            resources=self._amounts([name for name in columns if name not in free]),
         )
+
+    def weighted(self, weights: Mapping[str, float]) -> CostSheet:
+        """Return the sheet of a weighted sum of costs and resources, to learn by.
+
+        The costs themselves become a resource, so that a model that was learned by the weighted sum keeps the
+        account of all, and may be capped in each.
+
+        Parameters
+        ----------
+        weights : mapping of str to float
+            What a unit of a resource counts, in units of the costs; a resource that is not listed counts 0.
+
+        Examples
+        --------
+        >>> sheet = CostSheet({"age": 1, "chol": 5}, unit="USD", resources={"minutes": {"chol": 20}})
+        >>> both = sheet.weighted({"minutes": 0.5})
+        >>> both.price("chol"), both.resources["USD"].price("chol"), both.resources["minutes"].price("chol")
+        (15.0, 5.0, 20.0)
+        """
+        if unknown := [name for name in weights if name not in self.resources]:
+            raise CostError(
+                f"the sheet has no resource {validation.quoted(unknown)}; it has "
+                f"{validation.quoted(self.resources) or 'none'}"
+            )
+        factors = {
+            name: validation.amount(weight, f"the weight of {name!r}") for name, weight in weights.items()
+        }
+        own, shared = self.own.copy(), self.shared.copy()
+        for name, factor in factors.items():
+            own += factor * self.resources[name].own
+            shared += factor * self.resources[name].shared
+        money = Amounts(
+            dict(zip(self.features[: self.n_columns], self._values[0], strict=False)),
+            dict(zip(self.group_names, self._values[1], strict=True)),
+        )
+        return CostSheet(
+            dict(zip(self.features[: self.n_columns], own.tolist(), strict=False)),
+            {
+                name: Group(cost, group.members)
+                for (name, group), cost in zip(self._groups.items(), shared.tolist(), strict=True)
+            },
+            f"weighted {self.unit}".strip(),
+            calls=self.call_prices(),
+            resources={
+                self.unit or "money": {"costs": money.own, "groups": money.shared},
+                **self._amounts(),
+            },
+        )
+
+    def _amounts(self, names: Iterable[str] | None = None) -> dict[str, Any]:
+        """Return the resources as the constructor takes them, for some of the columns, by default for all."""
+        kept = self.features[: self.n_columns] if names is None else set(names)
+        return {
+            name: {
+                "costs": {
+                    feature: own
+                    for feature, own in zip(self.features, sheet.own.tolist(), strict=True)
+                    if feature in kept and own
+                },
+                "groups": {
+                    place: group.cost
+                    for place, group in sheet.groups.items()
+                    if not set(kept).isdisjoint(group.members)
+                },
+            }
+            for name, sheet in self.resources.items()
+        }
 
     def call_prices(self) -> dict[str, float]:
         """Return the price of each call.
@@ -453,6 +543,7 @@ class CostSheet:
             default=None if self.default is None else self.default * times,
             strict=self.strict,
             calls={name: prices[name] for name in self.calls},
+            resources=self._amounts(),
         )
 
     def align(self, names: Iterable[str]) -> CostSheet:
@@ -479,7 +570,8 @@ class CostSheet:
             return self
         prices = dict(zip(listed, self._values[0], strict=False))
         own, groups = align_entries(prices, self._groups, columns, default=self.default, strict=self.strict)
-        return CostSheet(own, groups, self.unit, calls=self.call_prices())
+        resources = self._amounts([name for name in columns if name in prices])
+        return CostSheet(own, groups, self.unit, calls=self.call_prices(), resources=resources)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the sheet as lists, numbers and strings, for `from_dict`.
@@ -497,6 +589,7 @@ class CostSheet:
             default=self.default,
             strict=self.strict,
             calls=self.call_prices(),
+            resources=self._amounts(),
         )
 
     @classmethod
@@ -526,6 +619,11 @@ class CostSheet:
             lines.append(f"(any other column costs {self.default:g})")
         if not self.strict:
             lines.append("(features that are not columns are ignored)")
+        for name, sheet in self.resources.items():
+            shown = {each: sheet.price(each) for each in self.features if sheet.price(each)}
+            texts = [f"{each} {price:g}" for each, price in [*shown.items()][:8]]
+            more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
+            lines.append(f"{name}: {', '.join(texts) or 'none'}{more}")
         return "\n".join(lines)
 
     def __eq__(self, other: object) -> bool:
@@ -554,7 +652,11 @@ class CostSheet:
 
     def _identity(self) -> tuple[object, ...]:
         matching = self.default, self.strict
-        return self.features, self._values, self._places, self.group_names, self.unit, matching, self.calls
+        taken = tuple((name, sheet._identity()) for name, sheet in self.resources.items())  # noqa: SLF001
+        return (
+            *(self.features, self._values, self._places, self.group_names),
+            *(self.unit, matching, self.calls, taken),
+        )
 
     def _charge(self, wanted: set[int], owned: set[int]) -> float:
         """Sum the price of columns; the compiled core adds in the same order and gives the same bits."""
@@ -617,6 +719,18 @@ class CostSheet:
 
 CostsLike: TypeAlias = CostSheet | Mapping[str, float] | npt.ArrayLike | os.PathLike[str] | None
 """What `CostSheet.of` accepts, and so every ``costs=``: None means a cost of 1 each, a string is a path."""
+
+
+def _in_resource(
+    name: str, taken: Amounts, columns: Iterable[str], groups: Mapping[str, Group], calls: Iterable[str]
+) -> CostSheet:
+    """Return the sheet of a resource: the features, groups and calls of the costs, with other amounts."""
+    return CostSheet(
+        {column: taken.own.get(column, 0.0) for column in columns},
+        {place: Group(taken.shared.get(place, 0.0), group.members) for place, group in groups.items()},
+        name,
+        calls=dict.fromkeys(calls, 0.0),
+    )
 
 
 def _unlike(name: str, columns: Iterable[str]) -> str:

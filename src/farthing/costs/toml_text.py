@@ -16,13 +16,14 @@ def to_toml(
     *,
     default: float | None = None,
     strict: bool = True,
+    resources: Mapping[str, Any] | None = None,
     comments: Iterable[str] = (),
 ) -> str:
     """Return the text of a price list.
 
     Parameters
     ----------
-    costs, groups, unit, default, strict
+    costs, groups, unit, default, strict, resources
         As `CostSheet` takes them.
     comments : iterable of str
         Lines at the top.
@@ -48,6 +49,10 @@ def to_toml(
     for name, group in groups.items():
         members = ", ".join(map(_text, group.members))
         lines += ["", f"[groups.{_text(name)}]", f"cost = {group.cost!r}", f"members = [{members}]"]
+    for name, taken in (resources or {}).items():
+        for part in ("costs", "groups"):
+            amounts = [f"{_text(each)} = {amount!r}" for each, amount in taken[part].items()]
+            lines += ["", f"[resources.{_text(name)}.{part}]", *amounts]
     return "\n".join(lines) + "\n"
 
 

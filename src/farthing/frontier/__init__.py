@@ -5,6 +5,7 @@ from farthing.frontier.budgeted_classifier import BudgetedClassifier
 from farthing.frontier.budgeted_ranker import BudgetedRanker
 from farthing.frontier.budgeted_regressor import BudgetedRegressor
 from farthing.frontier.sweep import sweep
+from farthing.frontier.weight_sweep import WeightedPoint, WeightSweep, sweep_weights
 
 __all__ = [
     "BudgetedClassifier",
@@ -14,5 +15,8 @@ __all__ = [
     "Failure",
     "Frontier",
     "Point",
+    "WeightSweep",
+    "WeightedPoint",
     "sweep",
+    "sweep_weights",
 ]

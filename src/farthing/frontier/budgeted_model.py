@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,6 +79,10 @@ class ChosenModel(FittedModel):
     def label_shares(self, stand: Stand) -> NDArray[np.float64] | None:
         """Return what the inner model knows of the labels where a row stands."""
         return self.model.fitted_.label_shares(stand)
+
+    def likely_answers(self, column: int) -> Sequence[float]:
+        """Return the values of a column that the inner model tells."""
+        return self.model.fitted_.likely_answers(column)
 
     def plan(self) -> Plan:
         """Return the plan of the inner model, which predicts where no seed is given."""

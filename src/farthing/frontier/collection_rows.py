@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NoReturn
 
@@ -85,6 +85,10 @@ class CollectionRows(SweepRows):
         parts = self.table.map(_decide_variants, model, cap)
         for (params, variant), decided in zip(model.variants(), zip(*parts, strict=True), strict=True):
             yield params, variant, _joined(list(decided))
+
+    def decider(self, model: BudgetedEstimator, cap: float | None) -> Callable[[Any], Decisions]:  # noqa: ARG002
+        """Return what gives the decisions of a model of the same fit."""
+        return lambda moved: self.decide(moved, cap)
 
     def spend(self, model: BudgetedEstimator, cap: float | None = None) -> NDArray[np.float64]:
         """Return what a fitted model spends on each row, within a hard budget."""

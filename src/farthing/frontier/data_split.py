@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
@@ -119,6 +119,10 @@ class SweepRows:
     ) -> Iterator[tuple[Mapping[str, Any], BudgetedEstimator, Decisions]]:
         """Yield the variants of a fitted model, with what they decide."""
         yield from model.decide_variants(self.table, budget=cap, **self._queries(model))
+
+    def decider(self, model: BudgetedEstimator, cap: float | None) -> Callable[[Any], Decisions]:
+        """Return what gives the decisions of a model of the same fit, see `BudgetedEstimator.decider`."""
+        return model.decider(self.table, budget=cap)
 
     def spend(self, model: BudgetedEstimator, cap: float | None = None) -> NDArray[np.float64]:
         """Return what a fitted model spends on each row, within a hard budget."""

@@ -50,6 +50,11 @@ class OneVsRestModel(ClassifierModel):
         """Return a policy that walks the models one after another."""
         return OneVsRestPolicy(self.binary_models, seed)
 
+    def likely_answers(self, column: int) -> Sequence[float]:
+        """Return the values of a column that the first model tells that knows some."""
+        each = (model.likely_answers(column) for model in self.binary_models)
+        return next((values for values in each if len(values)), ())
+
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probability of each class, shape (n_rows, n_classes)."""
         if len(self.classes) == 1:

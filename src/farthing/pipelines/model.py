@@ -69,6 +69,13 @@ class PipelineModel(FittedModel):
         flags = refused[:, self.columns.sources]
         return self._predict(values, flags, budget=budget, seeds=seeds, n_threads=n_threads)
 
+    def answer_of(self, column: int, entry: float) -> Any:
+        """Return the encoded outputs of an input."""
+        source = self.schema.columns[column]
+        is_code = source.is_categorical and not np.isnan(entry)
+        value = source.categories[int(entry)] if is_code else entry
+        return self.questions.encode_value(column, value)
+
     def _predict(
         self, values: NDArray[np.floating], flags: NDArray[np.bool_] | None, **options: Any
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

@@ -119,7 +119,8 @@ def _decide_chunk(
 ) -> list[JsonObject]:
     """Predict rows that have every feature, with one array call."""
     made = model.decide(_table(model.schema_, rows), budget=budgets, seeds=seeds)
-    names = model.costs_.features
+    names, sheets = model.costs_.features, model.costs_.resources
+    taken = {name: sheet.total_rows(made.acquired).tolist() for name, sheet in sheets.items()}
     classes = None if made.probabilities is None else model.classes_.tolist()
     likely = [None] * len(rows) if made.probabilities is None else made.probabilities.tolist()
     return [
@@ -129,9 +130,10 @@ def _decide_chunk(
             "probabilities": probabilities,
             "spent": spent,
             "acquired": [name for name, paid in zip(names, acquired, strict=True) if paid],
+            **({"resources": {name: amounts[row] for name, amounts in taken.items()}} if taken else {}),
         }
-        for prediction, probabilities, spent, acquired in zip(
-            made.prediction.tolist(), likely, made.spent.tolist(), made.acquired.tolist(), strict=True
+        for row, (prediction, probabilities, spent, acquired) in enumerate(
+            zip(made.prediction.tolist(), likely, made.spent.tolist(), made.acquired.tolist(), strict=True)
         )
     ]
 

@@ -109,7 +109,7 @@ class Client(_BaseClient):
     def walk(
         self,
         seed: int | None = None,
-        budget: float | None = None,
+        budget: float | Mapping[str, float] | None = None,
         known: Mapping[str, object] | None = None,
     ) -> RemoteWalk:
         """Start the lazy prediction of one row; parameters as in a local ``model.walk``."""
@@ -211,7 +211,7 @@ class AsyncClient(_BaseClient):
     async def walk(
         self,
         seed: int | None = None,
-        budget: float | None = None,
+        budget: float | Mapping[str, float] | None = None,
         known: Mapping[str, object] | None = None,
     ) -> AsyncRemoteWalk:
         """Start the lazy prediction of one row; parameters as in a local ``model.walk``."""
@@ -309,12 +309,21 @@ def _answer(response: httpx.Response) -> JsonObject:
     detail = body.get("detail")
     # The same error that a local walk raises for a bad value, so callers can treat both alike.
     if response.status_code == 422 and isinstance(detail, list):
-        raise TableError("; ".join(map(_problem, detail)))
+        error = TableError("; ".join(map(_problem, detail)))
+        error.column = _answered_column(detail)
+        raise error
     message = f"the service answered {response.status_code}: {detail}"
     after = response.headers.get("retry-after", "")
     if response.status_code == 503 and after.isdigit():
         raise _Busy(message, min(float(after), _WAITS[-1]))
     raise ServiceError(message)
+
+
+def _answered_column(detail: list[Any]) -> str | None:
+    """Return the feature whose answer is the first problem of a request."""
+    loc = detail[0].get("loc") if detail and isinstance(detail[0], dict) else None
+    is_answer = isinstance(loc, list) and len(loc) > 2 and loc[1] == "known"
+    return str(loc[2]) if is_answer else None
 
 
 def _problem(item: Any) -> str:

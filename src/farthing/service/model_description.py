@@ -66,6 +66,10 @@ def describe(model: BudgetedEstimator) -> dict[str, Any]:
             for name, group in sheet.groups.items()
         ],
         "calls": [{"name": name, "cost": cost} for name, cost in sheet.call_prices().items()],
+        "resources": [
+            {"name": each["name"], "features": each["costs"], "groups": each["groups"]}
+            for each in sheet.to_dict().get("resources", [])
+        ],
         "frontier": frontier_point(model),
         "guarantee": _guarantee(model),
     }

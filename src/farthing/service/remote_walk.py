@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from farthing.base.inputs import check_cap, check_seed
 from farthing.errors import ServiceError, TableError, WalkError
 from farthing.service.schemas import JsonObject
 from farthing.table.values import ODD, plain, show
-from farthing.walks import REFUSED, Ask, Decision, Refusal
+from farthing.walks import REFUSED, WITHIN, Ask, Decision, Refusal, check_panel
 
 
 class RemoteWalkState:
@@ -22,15 +23,22 @@ class RemoteWalkState:
     ----------
     given : mapping of str to object
         Features owned from the start.
-    budget : float, optional
+    budget : float or mapping of str to float, optional
     seed : int, optional
     """
 
-    def __init__(self, given: Mapping[str, object], budget: float | None, seed: int | None) -> None:
+    def __init__(
+        self, given: Mapping[str, object], budget: float | Mapping[str, float] | None, seed: int | None
+    ) -> None:
         self._given = {name: to_json(name, value) for name, value in given.items()}
-        self._budget = check_cap(budget)
+        self._budget = (
+            {name: check_cap(cap, name) for name, cap in budget.items() if cap is not None}
+            if isinstance(budget, Mapping)
+            else check_cap(budget)
+        )
         self._seed = check_seed(seed)
         self._told: dict[str, object | Refusal] = {}
+        self._rounds: list[list[str]] = []  # the features that were answered together
         self._last: JsonObject = {}
 
     @property
@@ -63,6 +71,16 @@ class RemoteWalkState:
         return dict(self._told)
 
     @property
+    def history(self) -> list[dict[str, object | Refusal]]:
+        """The answers and refusals round by round."""
+        return [{name: self._told[name] for name in together} for together in self._rounds]
+
+    @property
+    def n_rounds(self) -> int:
+        """How often the walk had to wait for answers: a panel counts once."""
+        return len(self._rounds)
+
+    @property
     def version(self) -> str:
         """The version of the model."""
         return str(self._last["version"])
@@ -75,26 +93,55 @@ class RemoteWalkState:
         ask = self.ask
         if ask is None:
             raise WalkError(f"{verb} was called, but the walk has ended and asks for nothing")
-        return {**self._told, ask.feature: value}
+        return {ask.feature: value}
 
-    def _request(self, told: Mapping[str, object | Refusal]) -> JsonObject:
-        """Return the body of the request for the step after these answers."""
+    def _with_panel(self, answers: Mapping[str, object]) -> dict[str, object | Refusal]:
+        """Return the answers of a panel, if they are new."""
+        if again := [name for name in answers if name in self._told or name in self._given]:
+            raise WalkError(f"{again[0]!r} is owned or was answered already; a panel has new features only")
+        return dict(answers)
+
+    def _request(self, new: Mapping[str, object | Refusal]) -> JsonObject:
+        """Return the body of the request for the step after some new answers, which come together."""
+        told = {**self._told, **new}
+        rounds = [*self._rounds, list(new)] if new else self._rounds
         return {
+            # One by one, the service needs no order: it asks for what comes next.
+            **({"rounds": rounds} if any(len(names) != 1 for names in rounds) else {}),
             "given": self._given,
             "known": {name: to_json(name, value) for name, value in told.items() if value is not REFUSED},
             "refused": [name for name, value in told.items() if value is REFUSED],
             # JSON has no infinity, and null is the model's own budget.
-            "budget": sys.float_info.max if self._budget == math.inf else self._budget,
+            "budget": _finite_budget(self._budget),
             "seed": self._seed,
         }
 
-    def _update(self, told: dict[str, object | Refusal], answer: JsonObject) -> None:
+    def _panel_request(self, k: int, within: float) -> JsonObject:
+        """Return the body of the request for a panel."""
+        return {
+            "rounds": self._rounds,
+            **self._request({}),
+            "panel": check_panel(k, within),
+            "within": sys.float_info.max if within == math.inf else within,
+        }
+
+    def _update(self, new: Mapping[str, object | Refusal], answer: JsonObject) -> None:
         """Make an answer of the service the new state."""
         # The service keeps no state, so each request replays the walk. Under another model the same answers
         # may lead elsewhere, and the account of the walk would mix two models.
         if self._last and answer["version"] != self._last["version"]:
             raise ServiceError("the model was replaced during the walk; start a new walk")
-        self._told, self._last = told, answer
+        self._told.update(new)
+        if new:
+            self._rounds.append(list(new))
+        self._last = answer
+
+
+def _finite_budget(budget: Any) -> Any:
+    """Return a budget as JSON has it, where infinity is the largest float."""
+    if isinstance(budget, Mapping):
+        return {name: _finite_budget(cap) for name, cap in budget.items()}
+    return sys.float_info.max if budget == math.inf else budget
 
 
 class RemoteWalk(RemoteWalkState):
@@ -112,7 +159,7 @@ class RemoteWalk(RemoteWalkState):
         self,
         send: Callable[[JsonObject], JsonObject],
         given: Mapping[str, object],
-        budget: float | None,
+        budget: float | Mapping[str, float] | None,
         seed: int | None,
     ) -> None:
         super().__init__(given, budget, seed)
@@ -132,9 +179,18 @@ class RemoteWalk(RemoteWalkState):
         while (ask := self.ask) is not None and ask.feature in answers:
             self.tell(answers[ask.feature])
 
-    def _advance(self, told: dict[str, object | Refusal]) -> None:
+    def panel(self, k: int, *, within: float = WITHIN) -> tuple[Ask, ...]:
+        """Return up to k questions to ask at once; as in a local walk."""
+        return _asks(self._send(self._panel_request(k, within)))
+
+    def tell_panel(self, answers: Mapping[str, object]) -> None:
+        """Answer several questions at once, and pay for all of them."""
+        if answers:
+            self._advance(self._with_panel(answers))
+
+    def _advance(self, new: Mapping[str, object | Refusal]) -> None:
         # The answers are kept only if the service accepts them: a bad value leaves the walk as it was.
-        self._update(told, self._send(self._request(told)))
+        self._update(new, self._send(self._request(new)))
 
 
 class AsyncRemoteWalk(RemoteWalkState):
@@ -152,7 +208,7 @@ class AsyncRemoteWalk(RemoteWalkState):
         self,
         send: Callable[[JsonObject], Awaitable[JsonObject]],
         given: Mapping[str, object],
-        budget: float | None,
+        budget: float | Mapping[str, float] | None,
         seed: int | None,
     ) -> None:
         super().__init__(given, budget, seed)
@@ -176,8 +232,22 @@ class AsyncRemoteWalk(RemoteWalkState):
         while (ask := self.ask) is not None and ask.feature in answers:
             await self.tell(answers[ask.feature])
 
-    async def _advance(self, told: dict[str, object | Refusal]) -> None:
-        self._update(told, await self._send(self._request(told)))
+    async def panel(self, k: int, *, within: float = WITHIN) -> tuple[Ask, ...]:
+        """Return up to k questions to ask at once; as in a local walk."""
+        return _asks(await self._send(self._panel_request(k, within)))
+
+    async def tell_panel(self, answers: Mapping[str, object]) -> None:
+        """Answer several questions at once, and pay for all of them."""
+        if answers:
+            await self._advance(self._with_panel(answers))
+
+    async def _advance(self, new: Mapping[str, object | Refusal]) -> None:
+        self._update(new, await self._send(self._request(new)))
+
+
+def _asks(answer: JsonObject) -> tuple[Ask, ...]:
+    """Return the panel of an answer."""
+    return tuple(Ask(**ask) for ask in answer["panel"])
 
 
 def to_json(name: str, value: object) -> object:
@@ -209,4 +279,5 @@ def to_decision(answer: JsonObject) -> Decision:
         probabilities=None if classes is None else dict(zip(classes, answer["probabilities"], strict=True)),
         spent=float(answer["spent"]),
         acquired=tuple(answer["acquired"]),
+        resources=answer.get("resources"),
     )

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from farthing.base import BudgetedEstimator
+from farthing.costs import CostSheet, split_budget
 from farthing.errors import TableError
 from farthing.service.request_body import MAX_PROBLEMS, BadRequestError, Place, Problem
 from farthing.service.request_limits import Deadline
@@ -42,9 +43,35 @@ def check_next(schema: Schema, request: NextRequest, strict: bool) -> list[str]:
             problems.append(Problem(("refused", position), message, "twice"))
         elif name not in schema:
             problems.append(_unknown(schema, name, ("refused", position), problems))
+    if not problems and request.rounds:
+        problems += _problems_of_rounds(request)
     if problems:
         raise BadRequestError(422, problems)
     return unseen
+
+
+def check_budget(sheet: CostSheet, budget: object) -> None:
+    """Raise BadRequestError if a budget names what the prices do not have."""
+    try:
+        split_budget(budget, sheet)
+    except ValueError as error:
+        raise BadRequestError(422, [Problem(("budget",), str(error), "budget")]) from None
+
+
+def _problems_of_rounds(request: NextRequest) -> list[Problem]:
+    """Return what is wrong with rounds: each of their features has an answer, and is in one of them."""
+    problems: list[Problem] = []
+    answered, seen = {*request.known, *request.refused}, set[str]()
+    for number, names in enumerate(request.rounds or ()):
+        for position, name in enumerate(names):
+            if name in answered and name not in seen:
+                seen.add(name)
+                continue
+            why = "is in the rounds twice" if name in seen else "is neither in known nor refused"
+            problems.append(Problem(("rounds", number, position), f"{name[:100]!r} {why}", "rounds"))
+            if len(problems) >= MAX_PROBLEMS:
+                return problems
+    return problems
 
 
 def check_rows(

@@ -15,6 +15,7 @@ Value = Annotated[Any, WithJsonSchema({"anyOf": [*_SCALARS["anyOf"], _NUMBERS]})
 Label = Annotated[Any, WithJsonSchema({"anyOf": _SCALARS["anyOf"][:3]})]
 
 Budget = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Together = Annotated[list[str], Field(fail_fast=True)]
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 
@@ -46,10 +47,27 @@ class NextRequest(Request):
     refused: Annotated[list[str], Field(fail_fast=True)] = Field(
         default_factory=list, description="Features that are not available."
     )
-    budget: Budget | None = Field(
-        default=None, description="Maximum spend; null means the model's own budget."
+    budget: Budget | dict[str, Budget] | None = Field(
+        default=None,
+        description="Maximum spend; null means the model's own budget. By name: maxima of the costs, by "
+        "their unit, and of further resources.",
     )
     seed: Seed | None = Field(default=None, description="For stochastic models; null means the model's own.")
+    panel: Annotated[int, Field(ge=1, le=100)] | None = Field(
+        default=None,
+        description="Also return up to so many questions to ask at once. All of `known` counts as bought, "
+        "whether the walk has asked for it or not.",
+    )
+    within: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
+        default=None,
+        description="What panels may waste on answers that are not needed, as a share; null means 0.1.",
+    )
+    rounds: Annotated[list[Together], Field(fail_fast=True)] | None = Field(
+        default=None,
+        description="The features of `known` and `refused` that were answered together, panel by panel. "
+        "Others are answers to questions asked one by one. null means one panel of all if `panel` is given, "
+        "else none.",
+    )
     reasons: bool = Field(
         default=False, description="Whether to say why the feature is asked for, or why the walk has ended."
     )
@@ -109,6 +127,9 @@ class Question(Answer):
     feature: str
     price: float = Field(description="What the answer adds to the spend.")
     group: str | None = Field(description="The group whose shared cost the feature is part of.")
+    resources: dict[str, float] | None = Field(
+        default=None, description="What it takes of each further resource; only if the prices have some."
+    )
 
 
 class DecisionAnswer(Answer):
@@ -119,6 +140,9 @@ class DecisionAnswer(Answer):
     probabilities: list[float] | None = Field(description="One per class.")
     spent: float
     acquired: list[str] = Field(description="What was paid for, in the order of the price list.")
+    resources: dict[str, float] | None = Field(
+        default=None, description="What was taken of each further resource; only if the prices have some."
+    )
 
 
 class OutcomeAnswer(Answer):
@@ -180,6 +204,11 @@ class NextAnswer(Answer):
         description="Features whose category was unseen during fitting: they count as missing."
     )
     version: str = Field(description="Of the model; changes when its file does.")
+    panel: list[Question] | None = Field(
+        default=None,
+        description="Up to `panel` questions to ask at once, `ask` first; each price is that after those "
+        "before it. Only if `panel` is given.",
+    )
     reason: ReasonAnswer | None = Field(default=None, description="Why `ask`; only if `reasons` is true.")
     stop_reason: StopReasonAnswer | None = Field(
         default=None, description="Why the walk has ended; only if `reasons` is true."
@@ -238,6 +267,14 @@ class SharedCost(Answer):
     members: list[str]
 
 
+class ResourceAmounts(Answer):
+    """What features and groups take of a further resource."""
+
+    name: str
+    features: dict[str, float] = Field(description="Own amounts by feature; others take nothing.")
+    groups: dict[str, float] = Field(description="Shared amounts by group.")
+
+
 class CallPrice(Answer):
     """What a prediction pays for beside features."""
 
@@ -279,6 +316,7 @@ class ModelInfo(ModelSummary):
     features: list[Feature]
     groups: list[SharedCost]
     calls: list[CallPrice] = Field(description="What is paid beside features, such as evaluations of trees.")
+    resources: list[ResourceAmounts] = Field(description="Further resources, such as minutes.")
     frontier: dict[str, Any] | None = Field(
         description="The point of the frontier at which the model was chosen: spend, score, and more."
     )

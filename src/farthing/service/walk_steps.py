@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from farthing.base import BudgetedEstimator
-from farthing.service.request_checks import check_next
+from farthing.errors import WalkError
+from farthing.service.request_body import BadRequestError, Problem
+from farthing.service.request_checks import check_budget, check_next
 from farthing.service.request_limits import Deadline, Limits
 from farthing.service.schemas import JsonObject, NextRequest
 from farthing.table import unseen_reported_elsewhere
-from farthing.walks import REFUSED, Decision, Walk
+from farthing.walks import REFUSED, WITHIN, Ask, Decision, Walk
 
 
 @unseen_reported_elsewhere()  # the answer names them
@@ -47,22 +49,53 @@ def next_step(
     (None, 'yes', 2.0, ['x1'])
     """
     unseen = check_next(model.fitted_.questions, request, limits.strict_categories)
+    check_budget(model.fitted_.costs, request.budget)
     deadline = deadline or Deadline(limits.max_seconds)
     walk = model.walk(seed=request.seed, budget=request.budget, known=request.given)
     answers = request.known | dict.fromkeys(request.refused, REFUSED) if request.refused else request.known
     # The next question is a pure function of the model, the seed and the answers, so replaying them gives the
     # state of the walk without any state in the service.
-    walk.replay(answers, deadline.check)
+    if request.rounds is None and request.panel is None:
+        walk.replay(answers, deadline.check)
+    else:
+        _replay_rounds(walk, request, answers, deadline)
     ask, used, decision = walk.ask, walk.answers, walk.decision
     return {
-        "ask": None if ask is None else {"feature": ask.feature, "price": ask.price, "group": ask.group},
+        "ask": None if ask is None else _question(ask),
         "decision": decision_to_json(decision),
         "spent": decision.spent,
         "left": walk.left,
         "unused": [name for name in request.known if name not in used],
         "unseen": unseen,
+        **({} if request.panel is None else {"panel": _panel(walk, request, deadline)}),
         **(_reasons(walk) if request.reasons else {}),
     }
+
+
+def _question(ask: Ask) -> JsonObject:
+    taken = {} if ask.resources is None else {"resources": ask.resources}
+    return {"feature": ask.feature, "price": ask.price, "group": ask.group, **taken}
+
+
+def _panel(walk: Walk, request: NextRequest, deadline: Deadline) -> list[JsonObject]:
+    """Return the questions to ask at once."""
+    assert request.panel is not None
+    within = WITHIN if request.within is None else request.within
+    return [_question(ask) for ask in walk.panel(request.panel, within=within, watch=deadline.check)]
+
+
+def _replay_rounds(walk: Walk, request: NextRequest, answers: dict[str, object], deadline: Deadline) -> None:
+    """Replay a walk whose answers came in panels."""
+    rounds = [list(answers)] if request.rounds is None else request.rounds
+    together = {name for names in rounds for name in names}
+    alone = {name: value for name, value in answers.items() if name not in together}
+    for number, names in enumerate(rounds):
+        walk.replay(alone, deadline.check)
+        try:
+            walk.tell_panel({name: answers[name] for name in names})
+        except WalkError as error:
+            raise BadRequestError(422, [Problem(("rounds", number), str(error), "panel")]) from None
+    walk.replay(alone, deadline.check)
 
 
 def _reasons(walk: Walk) -> JsonObject:
@@ -84,4 +117,5 @@ def decision_to_json(decision: Decision) -> JsonObject:
         "probabilities": None if likely is None else list(likely.values()),
         "spent": decision.spent,
         "acquired": list(decision.acquired),
+        **({} if decision.resources is None else {"resources": decision.resources}),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -64,14 +65,24 @@ class RowAnswers:
 class AwaitedAnswers(RowAnswers):
     """The same for `farthing.aconsult`: a value is awaited."""
 
+    def __init__(self, sources: Iterable[Source], row: Any) -> None:
+        super().__init__(sources, row)
+        # Of a panel, several features may be of one source, which is read once.
+        self._reads: dict[Source, asyncio.Task[None]] = {}
+
     def __getitem__(self, feature: str) -> Any:
         """Return an awaitable of a value, `REFUSED` if its source fails; KeyError if no source gives it."""
         return self._awaited(self._source_of[feature], feature)
 
     async def _awaited(self, source: Source, feature: str) -> Any:
         if feature not in self._read:
-            try:
-                self._read.update(await source.read_async(self._row))
-            except SourceError as error:
-                self._fail(source, error)
+            if source not in self._reads:
+                self._reads[source] = asyncio.create_task(self._read_all(source))
+            await self._reads[source]
         return self._read[feature]
+
+    async def _read_all(self, source: Source) -> None:
+        try:
+            self._read.update(await source.read_async(self._row))
+        except SourceError as error:
+            self._fail(source, error)

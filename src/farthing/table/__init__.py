@@ -9,6 +9,7 @@ from farthing.table.bins import Bins
 from farthing.table.columns import Column
 from farthing.table.contents import content_keys
 from farthing.table.encode import Encoded
+from farthing.table.part_codes import PartCodes
 from farthing.table.part_facts import PartFacts, merged_schema
 from farthing.table.part_table import PartTable
 from farthing.table.prepared import PreparedTable, encode
@@ -21,6 +22,7 @@ __all__ = [
     "Bins",
     "Column",
     "Encoded",
+    "PartCodes",
     "PartFacts",
     "PartTable",
     "PreparedTable",

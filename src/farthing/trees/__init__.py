@@ -20,6 +20,7 @@ from farthing.trees.sparse_rows import (
     rows_of,
     same_values,
 )
+from farthing.trees.typical_values import typical_values
 
 __all__ = [
     "CodeSets",
@@ -49,4 +50,5 @@ __all__ = [
     "read_treelite",
     "rows_of",
     "same_values",
+    "typical_values",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal, Protocol, TypeAlias
@@ -9,6 +10,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from farthing.errors import TableError, warn
 from farthing.spelling import close_names
 from farthing.walks.decision import REFUSED, Ask, Decision
+from farthing.walks.panels import WITHIN
 
 
 class Steps(Protocol):
@@ -28,6 +30,14 @@ class Steps(Protocol):
         """Answer the question."""
         ...
 
+    def panel(self, k: int, *, within: float = WITHIN) -> tuple[Ask, ...]:
+        """Return up to k questions to ask at once."""
+        ...
+
+    def tell_panel(self, answers: Mapping[str, object]) -> None:
+        """Answer several questions at once."""
+        ...
+
 
 class Walkable(Protocol):
     """Any fitted model, local or behind a service."""
@@ -35,7 +45,7 @@ class Walkable(Protocol):
     def walk(
         self,
         seed: int | None = None,
-        budget: float | None = None,
+        budget: float | Mapping[str, float] | None = None,
         known: Mapping[str, object] | None = None,
     ) -> Steps:
         """Start the lazy prediction of one row."""
@@ -59,6 +69,14 @@ class AsyncSteps(Protocol):
         """Answer the question."""
         ...
 
+    def panel(self, k: int, *, within: float = WITHIN) -> Awaitable[tuple[Ask, ...]]:
+        """Return up to k questions to ask at once."""
+        ...
+
+    def tell_panel(self, answers: Mapping[str, object]) -> Awaitable[None]:
+        """Answer several questions at once."""
+        ...
+
 
 class AsyncWalkable(Protocol):
     """A model behind an asynchronous service."""
@@ -66,7 +84,7 @@ class AsyncWalkable(Protocol):
     def walk(
         self,
         seed: int | None = None,
-        budget: float | None = None,
+        budget: float | Mapping[str, float] | None = None,
         known: Mapping[str, object] | None = None,
     ) -> Awaitable[AsyncSteps]:
         """Start the lazy prediction of one row."""
@@ -108,9 +126,11 @@ def consult(
     *,
     row: Any = None,
     seed: int | None = None,
-    budget: float | None = None,
+    budget: float | Mapping[str, float] | None = None,
     known: Mapping[str, object] | None = None,
     lacking: Lacking = "raise",
+    panel: int = 1,
+    within: float = WITHIN,
 ) -> Decision:
     """Predict one row, taking from a source only the features that the model asks for.
 
@@ -127,13 +147,18 @@ def consult(
         What sources are called with: the key of the row, or what is known of it.
     seed : int, optional
         Seed of a stochastic model.
-    budget : float, optional
-        Budget of this row.
+    budget : float or mapping of str to float, optional
+        Budget of this row; a mapping caps further resources of the prices as well.
     known : mapping of str to object, optional
         Features owned from the start, which cost nothing.
     lacking : {"raise", "refuse"}
         What happens if the model asks for a feature that a mapping lacks, which may well be a misspelt key:
         an error, or a refusal.
+    panel : int
+        The largest number of features to ask for at once, see `Walk.panel`: those that the model is likely to
+        need. `aconsult` awaits them together.
+    within : float
+        What may be wasted on features of panels that are not needed, as a share of what is needed.
 
     Returns
     -------
@@ -174,18 +199,15 @@ def consult(
     fetch = _fetcher(source, lacking, model)
     walk = model.walk(seed=seed, budget=budget, known=known)
     while (ask := walk.ask) is not None:
-        value = fetch(ask.feature)
-        if inspect.isawaitable(value):
-            if inspect.iscoroutine(value):
-                value.close()  # or Python warns that it was never awaited
-            raise TypeError(
-                f"the source answered {ask.feature!r} with an awaitable; use await farthing.aconsult(...)"
-            )
-        try:
-            walk.tell(value)
-        except TableError as error:
-            _reject(source, ask.feature, error)
-            walk.tell(REFUSED)
+        asks = (ask,) if panel == 1 else walk.panel(panel, within=within)
+        answers = {ask.feature: _ready(ask.feature, fetch(ask.feature)) for ask in asks}
+        told = False
+        while not told:
+            try:
+                walk.tell(answers[ask.feature]) if panel == 1 else walk.tell_panel(answers)
+                told = True
+            except TableError as error:
+                answers[_reject(source, ask.feature if panel == 1 else error.column, error)] = REFUSED
     return walk.decision
 
 
@@ -195,9 +217,11 @@ async def aconsult(
     *,
     row: Any = None,
     seed: int | None = None,
-    budget: float | None = None,
+    budget: float | Mapping[str, float] | None = None,
     known: Mapping[str, object] | None = None,
     lacking: Lacking = "raise",
+    panel: int = 1,
+    within: float = WITHIN,
 ) -> Decision:
     """Predict one row as `consult` does, awaiting each answer that the source gives as an awaitable.
 
@@ -208,8 +232,8 @@ async def aconsult(
         remote model are awaited.
     source : coroutine function, callable, mapping or Sources
         From the name of a feature to its value. Sources that are plain functions are called in a thread.
-    row, seed, budget, known, lacking
-        As in `consult`.
+    row, seed, budget, known, lacking, panel, within
+        As in `consult`; the features of a panel are awaited together.
 
     Returns
     -------
@@ -221,21 +245,38 @@ async def aconsult(
     fetch = _fetcher(source, lacking, model)
     walk = await _awaited(model.walk(seed=seed, budget=budget, known=known))
     while (ask := walk.ask) is not None:
-        value = await _awaited(fetch(ask.feature))
-        try:
-            await _awaited(walk.tell(value))
-        except TableError as error:
-            _reject(source, ask.feature, error)
-            await _awaited(walk.tell(REFUSED))
+        asks = (ask,) if panel == 1 else await _awaited(walk.panel(panel, within=within))
+        values = await asyncio.gather(*(_awaited(fetch(ask.feature)) for ask in asks))
+        answers = {ask.feature: value for ask, value in zip(asks, values, strict=True)}
+        told = False
+        while not told:
+            try:
+                await _awaited(walk.tell(values[0]) if panel == 1 else walk.tell_panel(answers))
+                told = True
+            except TableError as error:
+                answers[_reject(source, ask.feature if panel == 1 else error.column, error)] = REFUSED
+                values = list(answers.values())
     return walk.decision  # type: ignore[no-any-return]
 
 
-def _reject(source: Any, feature: str, error: TableError) -> None:
+def _ready(feature: str, value: object) -> object:
+    """Return a value of a source that is not to be awaited."""
+    if inspect.isawaitable(value):
+        if inspect.iscoroutine(value):
+            value.close()  # or Python warns that it was never awaited
+        raise TypeError(
+            f"the source answered {feature!r} with an awaitable; use await farthing.aconsult(...)"
+        )
+    return value
+
+
+def _reject(source: Any, feature: str | None, error: TableError) -> str:
     """Let the answers of sources note a value that the model cannot take; for any other source, raise it."""
     reject = getattr(source, "reject", None)
-    if reject is None:
+    if reject is None or feature is None:
         raise error
     reject(feature, error)
+    return feature
 
 
 async def _awaited(given: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from numpy.typing import NDArray
 
-from farthing.typing import Flags, Floats
+from farthing.typing import Flags, Floats, Integers
 from farthing.walks.reason import Reason
 
 
@@ -38,6 +38,8 @@ class Ask:
         What the answer adds to the spend; includes the shared cost of a group only if it is not paid yet.
     group : str or None
         The group whose shared cost the feature is part of.
+    resources : dict of str to float, or None
+        What the answer takes of each further resource of the cost sheet; None if it has none.
     reason : Reason or None
         Why it is asked for, found when it is read, as long as the walk stands at this question; None over a
         service, which gives it on request.
@@ -46,6 +48,7 @@ class Ask:
     feature: str
     price: float
     group: str | None = None
+    resources: dict[str, float] | None = field(default=None, repr=False)
     explain: Callable[[], Reason | None] | None = field(default=None, repr=False, compare=False, kw_only=True)
 
     @property
@@ -68,12 +71,15 @@ class Decision:
         The spend, by the cost sheet.
     acquired : tuple of str
         The features paid for, in the order of the cost sheet, without those known from the start.
+    resources : dict of str to float, or None
+        What was taken of each further resource of the cost sheet; None if it has none.
     """
 
     prediction: Any
     probabilities: dict[Any, float] | None
     spent: float
     acquired: tuple[str, ...]
+    resources: dict[str, float] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,3 +102,18 @@ class Decisions:
     probabilities: Floats | None
     spent: Floats
     acquired: Flags
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rounds(Decisions):
+    """The predictions for many rows that were asked for panels of features.
+
+    Attributes
+    ----------
+    prediction, probabilities, spent, acquired
+        As in `Decisions`; features that were bought and not needed are among those acquired, and paid for.
+    rounds : ndarray of int64, shape (n_rows,)
+        How often each row had to wait for answers: a panel counts once.
+    """
+
+    rounds: Integers

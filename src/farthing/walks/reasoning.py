@@ -17,6 +17,7 @@ word.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -46,6 +47,10 @@ class Explained(Protocol):
 
     def label_shares(self, stand: Stand) -> Floats | None:
         """Return the shares of the labels, (n_classes,), or their mean, (1,), where a row stands."""
+        ...
+
+    def likely_answers(self, column: int) -> Sequence[float]:
+        """Return encoded values of a column, each equally likely; empty if the model does not know any."""
         ...
 
 

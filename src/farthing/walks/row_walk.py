@@ -46,6 +46,10 @@ class RowWalk:
         self._known = frozenset(known or ())
         self._answers: dict[int, Any] = dict(known or {})
         self._refused: set[int] = set()
+        # Answers that the policy has not wanted yet: values that were bought ahead, and refusals.
+        self._ahead: set[int] = set()
+        # The columns of each round that was answered together, with the number of answers before it.
+        self._panels: list[tuple[int, tuple[int, ...]]] = []
         #: What the policy wanted and the budget did not allow, in order.
         self.too_expensive: list[int] = []
         #: Whether the policy takes answers in advance, and returns those that it wanted.
@@ -70,6 +74,32 @@ class RowWalk:
         """Answer the question with a missing value that is not paid for, as one that is over the budget."""
         self._answer(self._asked(), np.nan)
 
+    def buy_panel(self, values: Mapping[int, Any], refused: Collection[int] = ()) -> None:
+        """Take the answers for several columns at once, whether the policy wants them next, later or never.
+
+        All of them are paid for before the policy gets any. It hears those that it wants; the others are
+        owned, and it gets them for free if it wants them later.
+
+        Parameters
+        ----------
+        values : mapping of int to object
+            Encoded values by column; none of them may be answered already.
+        refused : collection of int
+            Columns that are refused, which is free.
+
+        Raises
+        ------
+        ValueError
+            If the budget does not cover all of the values; nothing has changed then.
+        """
+        self.ledger.buy_all(values)
+        self._panels.append((len(self._answers), (*values, *refused)))
+        self._answers.update(values)
+        self._answers.update(dict.fromkeys(refused, np.nan))
+        self._refused.update(refused)
+        self._ahead.update(values, refused)
+        self._advance()
+
     def answer_ahead(self, values: Mapping[int, float], refused: Collection[int] = ()) -> list[int]:
         """Answer in one call all questions up to the first one that ``values`` does not answer.
 
@@ -90,16 +120,18 @@ class RowWalk:
         """
         if not self.hears_ahead or self.column not in values:
             return []
-        if self.ledger.budget is not None and not self.ledger.affords_all(set(values).difference(refused)):
+        if self.ledger.is_limited and not self.ledger.affords_all(set(values).difference(refused)):
             return []
         # Earlier answers, refusals by the budget among them, take precedence over new ones.
         new = set(refused).difference(self._answers)
-        wanted = self.policy.hear_ahead({**values, **self._answers}, new)  # type: ignore[attr-defined]
-        answered = [column for column in wanted if column not in self._known]
+        unheard = new | (self._ahead & self._refused)
+        wanted = self.policy.hear_ahead({**values, **self._answers}, unheard)  # type: ignore[attr-defined]
+        answered = [column for column in wanted if column not in self._answers]
         bought = [column for column in answered if column not in refused] if refused else answered
         self.ledger.buy_all(bought)
         for column in wanted:
-            self.looked[column] = column not in refused
+            self.looked[column] = column not in unheard
+        self._ahead.difference_update(wanted)
         for column in answered:
             self._answers[column] = values[column]
         self._refused.update(new.intersection(answered))
@@ -120,15 +152,50 @@ class RowWalk:
             A fresh one of the same model and seed.
         """
         known = {column: self._answers[column] for column in self._known}
-        fork = RowWalk(policy, RowLedger(self.ledger.sheet, self.ledger.budget, tuple(known)), known)
-        while fork.column is not None and fork.column in self._answers:
-            if not fork.answer_ahead(self._answers, self._refused):
-                fork.refuse() if fork.column in self._refused else fork.buy(self._answers[fork.column])
+        fork = RowWalk(policy, self.ledger.fresh(known), known)
+        order = list(self._answers)
+        begin = 0
+        for place, columns in (*self._panels, (len(order), ())):
+            fork.answer_from({column: self._answers[column] for column in order[begin:place]}, self._refused)
+            begin = place
+            if columns:
+                refused = self._refused.intersection(columns)
+                values = {column: self._answers[column] for column in columns if column not in refused}
+                fork.buy_panel(values, [column for column in columns if column in refused])
+                begin += len(columns)
         return fork
+
+    def answer_from(self, values: Mapping[int, Any], refused: Collection[int] = ()) -> None:
+        """Answer all questions up to the first one that ``values`` does not answer; parameters as in `fork`.
+
+        Parameters
+        ----------
+        values : mapping of int to object
+            Encoded values by column; NaN for those refused.
+        refused : collection of int
+            Columns that are refused.
+        """
+        while self.column is not None and self.column in values:
+            if not self.answer_ahead(values, [column for column in refused if column in values]):
+                self.refuse() if self.column in refused else self.buy(values[self.column])
 
     def is_open(self, column: int) -> bool:
         """Return whether a column may still be asked for."""
         return column not in self._answers and self.ledger.affords(column)
+
+    def is_answered(self, column: int) -> bool:
+        """Return whether a column is known, was answered or refused, or was over the budget."""
+        return column in self._answers
+
+    @property
+    def idle(self) -> tuple[int, ...]:
+        """The columns that were bought ahead and that the policy has not wanted yet."""
+        return tuple(sorted(self._ahead - self._refused))
+
+    @property
+    def answers(self) -> dict[int, Any]:
+        """The encoded answers so far, with known columns; those refused or over the budget are NaN."""
+        return dict(self._answers)
 
     @property
     def refused(self) -> tuple[int, ...]:
@@ -177,5 +244,8 @@ class RowWalk:
                     self.too_expensive.append(column)
             elif column in self._known:
                 self.looked[column] = True
+            elif column in self._ahead:
+                self._ahead.discard(column)
+                self.looked[column] = column not in self._refused
             self._pass_on(column)
         self.column = column

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ def walk_rows(
     budget: Floats | None = None,
     seeds: Integers | None = None,
     refused: Flags | None = None,
+    caps: Mapping[str, Floats] | None = None,
+    answer_of: Callable[[int, float], Any] | None = None,
 ) -> tuple[Floats, Flags]:
     """Walk every row of a table to its end.
 
@@ -41,6 +44,10 @@ def walk_rows(
         One seed per row.
     refused : ndarray of bool, shape (n_rows, n_features), optional
         The entries that are not available.
+    caps : mapping of str to ndarray of float64, shape (n_rows,), optional
+        What each row may take of further resources.
+    answer_of : callable, optional
+        From a column and its encoded entry to the answer that the policy takes; by default the entry itself.
 
     Returns
     -------
@@ -54,19 +61,25 @@ def walk_rows(
     for row, entries in enumerate(values):
         policy = policy_of(None if seeds is None else int(seeds[row]))
         # A policy sees only the entries it asked for, so blindness holds by construction.
-        row_walk = RowWalk(policy, RowLedger(sheet, None if budget is None else float(budget[row])))
-        walk_to_end(row_walk, entries, None if refused is None else refused[row])
+        limits = {name: float(cap[row]) for name, cap in (caps or {}).items()}
+        cap = None if budget is None else float(budget[row])
+        row_walk = RowWalk(policy, RowLedger(sheet, cap, caps=limits))
+        walk_to_end(row_walk, entries, None if refused is None else refused[row], answer_of)
         outputs[row] = row_walk.output()
         acquired[row] = row_walk.ledger.bought
     return outputs, acquired
 
 
 def walk_to_end(
-    row_walk: RowWalk, entries: NDArray[np.floating], refused: NDArray[np.bool_] | None = None
+    row_walk: RowWalk,
+    entries: NDArray[np.floating],
+    refused: NDArray[np.bool_] | None = None,
+    answer_of: Callable[[int, float], Any] | None = None,
 ) -> None:
     """Answer all questions of a walk from the encoded entries of a row, shape (n_features,)."""
     while (column := row_walk.column) is not None:
         if refused is not None and refused[column]:
             row_walk.refuse()
         else:
-            row_walk.buy(float(entries[column]))
+            entry = float(entries[column])
+            row_walk.buy(entry if answer_of is None else answer_of(column, entry))

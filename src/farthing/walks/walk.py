@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from farthing.costs import CostSheet, RowLedger
-from farthing.errors import WalkError
+from farthing.errors import TableError, WalkError
 from farthing.notebook import html_table
 from farthing.table import Schema
 from farthing.typing import Flags, Floats
 from farthing.walks.decision import REFUSED, Ask, Decision, Refusal
+from farthing.walks.panels import WITHIN, check_panel, choose_panel
 from farthing.walks.policy import Policy
 from farthing.walks.reason import Reason, StopReason
 from farthing.walks.reasoning import Explained, Reasoning
@@ -60,6 +61,8 @@ class Walk:
         The fitted model, which gives the reasons of questions; None gives none.
     seed : int, optional
         The seed that the policy was made with.
+    caps : mapping of str to float, optional
+        The most that the walk may take of further resources of the sheet; as the budget.
 
     Examples
     --------
@@ -96,6 +99,7 @@ class Walk:
         known: Mapping[str, object] | None = None,
         model: Explained | None = None,
         seed: int | None = None,
+        caps: Mapping[str, float] | None = None,
     ) -> None:
         self._schema = schema
         self._sheet = sheet
@@ -103,8 +107,9 @@ class Walk:
         self._budget = None if budget is None else float(budget)
         # Answers as they were given, not encoded: another process can replay them.
         self._told: dict[str, object] = {}
+        self._rounds: list[tuple[str, ...]] = []  # the features that were answered together
         owned = _encode_known(schema, known or {})
-        ledger = RowLedger(sheet, self._budget, tuple(owned))
+        ledger = RowLedger(sheet, self._budget, tuple(owned), caps)
         self._row_walk = RowWalk(policy, ledger, owned)
         self._model = model
         self._seed = seed
@@ -115,13 +120,60 @@ class Walk:
         column = self._row_walk.column
         if column is None:
             return None
+        return self._question(column, float(self._row_walk.ledger.price(column)))
+
+    def _question(self, column: int, price: float) -> Ask:
         group = int(self._sheet.group_of[column])
         return Ask(
             feature=self._sheet.features[column],
-            price=float(self._row_walk.ledger.price(column)),
+            price=price,
             group=self._sheet.group_names[group] if group >= 0 else None,
+            resources=self._takes(column),
             explain=partial(self._reason, column),
         )
+
+    def _takes(self, column: int) -> dict[str, float] | None:
+        """Return what a feature takes of each further resource, given what is owned."""
+        sheets, name = self._sheet.resources, self._sheet.features[column]
+        owned = self._row_walk.ledger.owned
+        return {each: sheet.price(name, owned) for each, sheet in sheets.items()} or None
+
+    def panel(
+        self, k: int, *, within: float = WITHIN, watch: Callable[[], None] | None = None
+    ) -> tuple[Ask, ...]:
+        """Return up to k questions to ask at once, for when each round of questions costs waiting.
+
+        The first is `ask`; the others are those that the walk is likely to ask for later on, by the training
+        rows at the nodes of its trees. Answer them with `tell_panel`. What was bought and is not needed in
+        the end is paid for. The walk never exceeds its budget, and no panel leaves a likely continuation
+        short of money.
+
+        Parameters
+        ----------
+        k : int
+            The largest number of questions.
+        within : float
+            What the walk may waste on answers that it would not have asked for one by one, as a share of
+            what it is expected to spend one by one. 0 asks only what will be asked for in any case, as far
+            as that can be known; infinity asks k questions if any continuation has so many.
+        watch : callable, optional
+            Called now and then; may raise to stop.
+
+        Returns
+        -------
+        tuple of Ask
+            Empty when the walk has ended. The price of each is that after those before it, so that the
+            prices add up to that of the panel.
+        """
+        row_walk, asks = self._row_walk, list[Ask]()
+        columns = choose_panel(
+            row_walk, self._model, self._seed, check_panel(k, within), within=within, watch=watch
+        )
+        for place, column in enumerate(columns):
+            before = row_walk.ledger.price_all(columns[:place])
+            price = row_walk.ledger.price_all(columns[: place + 1]) - before
+            asks.append(self._question(column, price if place else float(row_walk.ledger.price(column))))
+        return tuple(asks)
 
     @property
     def stop_reason(self) -> StopReason | None:
@@ -161,20 +213,89 @@ class Walk:
         # Encoded before anything changes, so that an invalid value leaves the walk as it was.
         encoded = self._schema.encode_value(column, value)
         _warn_if_unseen(self._schema, column, value, encoded)
-        self._told[self._sheet.features[column]] = value
+        self._note({self._sheet.features[column]: value})
         self._row_walk.buy(encoded)
+
+    def tell_panel(self, answers: Mapping[str, object]) -> None:
+        """Answer several questions at once, and pay for all of them.
+
+        The policy gets the answers that it wants. The others are owned: if it wants one of them later, it
+        gets it for free. With the answer to `ask` alone it is the same as `tell`.
+
+        Parameters
+        ----------
+        answers : mapping of str to object
+            Values by feature, as in `tell`; `REFUSED` refuses. Usually those of a `panel`, some or all.
+
+        Raises
+        ------
+        WalkError
+            If a feature is owned or was answered already, or the budget does not cover all of them; the walk
+            is as it was.
+        TableError
+            If a feature is unknown or a value is not one of its column.
+        """
+        if not answers:
+            return
+        columns = {self._schema.index(name): name for name in answers}
+        if again := [name for column, name in columns.items() if self._row_walk.is_answered(column)]:
+            raise WalkError(
+                f"{again[0]!r} is owned, was answered already, or is over the budget; a panel has new "
+                "features only"
+            )
+        values: dict[int, Any] = {}
+        refused = []
+        for column, name in columns.items():
+            if answers[name] is REFUSED:
+                refused.append(column)
+                continue
+            try:
+                values[column] = self._schema.encode_value(column, answers[name])
+            except TableError as error:
+                error.column = name
+                raise
+            _warn_if_unseen(self._schema, column, answers[name], values[column])
+        if not self._row_walk.ledger.affords_all(values):
+            raise WalkError(
+                f"the panel {', '.join(map(repr, answers))} costs "
+                f"{self._row_walk.ledger.price_all(values):g}, more than is left of the budget; ask for the "
+                "features of walk.panel(k)"
+            )
+        self._row_walk.buy_panel(values, refused)
+        self._note(dict(answers))
+
+    def _note(self, answers: dict[str, object]) -> None:
+        """Record a round of answers."""
+        self._told.update(answers)
+        self._rounds.append(tuple(answers))
 
     def refuse(self) -> None:
         """Refuse: the feature is not available. That is free, and it is not asked for again."""
         column = self._asked("refuse")
-        self._told[self._sheet.features[column]] = REFUSED
+        self._note({self._sheet.features[column]: REFUSED})
         self._row_walk.refuse()
 
-    def replay(self, answers: Mapping[str, object], watch: Callable[[], None] | None = None) -> None:
+    def replay(
+        self,
+        answers: Mapping[str, object] | Sequence[Mapping[str, object]],
+        watch: Callable[[], None] | None = None,
+    ) -> None:
         """Answer from ``answers`` up to the first question without one; `REFUSED` refuses.
 
-        ``watch`` is called after each batch of answers, and may raise to stop the replay.
+        Parameters
+        ----------
+        answers : mapping of str to object, or sequence of such mappings
+            A mapping is asked for what the walk wants. A sequence is the `history` of another walk, round by
+            round, and all of it is told.
+        watch : callable, optional
+            Called after each batch of answers; may raise to stop the replay.
         """
+        if not isinstance(answers, Mapping):
+            for together in answers:
+                self.tell_panel(together)
+                if watch is not None:
+                    watch()
+            return
         features, row_walk, schema = self._sheet.features, self._row_walk, self._schema
         # Only a plain dict is read in advance; another mapping may have to measure, and pay for, each value.
         ready: dict[int, float] = {}
@@ -184,7 +305,7 @@ class Walk:
         while (column := row_walk.column) is not None and features[column] in answers:
             done = row_walk.answer_ahead(ready, refused)
             for answered in done:
-                self._told[features[answered]] = answers[features[answered]]
+                self._note({features[answered]: answers[features[answered]]})
                 if answered not in refused:
                     _warn_if_unseen(schema, answered, answers[features[answered]], ready[answered])
             if not done:  # one by one: the policy takes none in advance, or the budget may not cover all
@@ -202,9 +323,51 @@ class Walk:
         return dict(self._told)
 
     @property
+    def history(self) -> list[dict[str, object | Refusal]]:
+        """The answers and refusals round by round, for `replay` where questions were asked in panels."""
+        return [{name: self._told[name] for name in together} for together in self._rounds]
+
+    @property
+    def n_rounds(self) -> int:
+        """How often the walk had to wait for answers: a panel counts once."""
+        return len(self._rounds)
+
+    @property
     def spent(self) -> float:
         """The spend so far: ``sheet.total`` of the acquired features."""
         return float(self._row_walk.ledger.spent)
+
+    @property
+    def resources(self) -> dict[str, float]:
+        """What the walk took so far of each further resource of the sheet: the sum over the features."""
+        return self._row_walk.ledger.taken()
+
+    def waited(self, resource: str) -> float:
+        """Return how much of a resource went by, if the features of a panel take it at the same time.
+
+        Parameters
+        ----------
+        resource : str
+            A resource such as minutes. A panel counts with the longest of its members, rounds add up.
+
+        Returns
+        -------
+        float
+            At most ``resources[resource]``, which is the sum over all features and what a cap limits.
+        """
+        if resource not in self._sheet.resources:
+            raise WalkError(
+                f"the cost sheet has no resource {resource!r}; it has "
+                f"{', '.join(map(repr, self._sheet.resources)) or 'none'}"
+            )
+        sheet, waited = self._sheet.resources[resource], 0.0
+        ledger = self._row_walk.ledger
+        owned = ledger.owned & ~ledger.bought
+        for together in self._rounds:
+            paid = [sheet.column(name) for name in together if ledger.bought[sheet.column(name)]]
+            waited += max((sheet.price(sheet.features[column], owned) for column in paid), default=0.0)
+            owned[paid] = True
+        return waited
 
     @property
     def left(self) -> float | None:
@@ -216,7 +379,8 @@ class Walk:
         """The prediction so far; valid at any time, final when `ask` is None."""
         row_walk = self._row_walk
         prediction, probabilities = self._conclude(row_walk.output()[np.newaxis], row_walk.looked[np.newaxis])
-        return Decision(prediction, probabilities, self.spent, row_walk.ledger.names)
+        taken = row_walk.ledger.taken() if self._sheet.resources else None
+        return Decision(prediction, probabilities, self.spent, row_walk.ledger.names, taken)
 
     def _repr_html_(self) -> str:
         rows = [(name, "refused" if value is REFUSED else str(value)) for name, value in self._told.items()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from farthing.costs import RowLedger
 from farthing.typing import Floats
-from farthing.walks import Walk
+from farthing.walks import REFUSED, Walk
 
 
 class DeviceWalk(Walk):
@@ -23,8 +24,12 @@ class DeviceWalk(Walk):
         column = self._asked("tell")
         # Recorded as an answer, so that a replay gives the same walk, but settled as a refusal: a silent
         # device sends nothing and costs nothing.
-        self._told[self._sheet.features[column]] = None
+        self._note({self._sheet.features[column]: None})
         self._row_walk.refuse()
+
+    def tell_panel(self, answers: Mapping[str, object]) -> None:
+        """Take several messages at once; None means that a device is silent, which is free."""
+        super().tell_panel({name: REFUSED if sent is None else sent for name, sent in answers.items()})
 
 
 class DevicePolicy:

@@ -111,10 +111,20 @@ class EdgeModel(FittedModel):
         """Return a walk over all devices, in order."""
         return DevicePolicy(self.prior, len(self.devices))
 
-    def walk(self, seed: int | None, budget: float | None, known: Mapping[str, object] | None = None) -> Walk:
+    def walk(
+        self,
+        seed: int | None,
+        budget: float | None,
+        known: Mapping[str, object] | None = None,
+        caps: Mapping[str, float] | None = None,
+    ) -> Walk:
         """Start the lazy prediction of one row, which asks devices."""
-        policy = self.policy(seed)
-        return DeviceWalk(policy, self.questions, self.costs, self.conclude_row, budget=budget, known=known)
+        policy, given = self.policy(seed), {"budget": budget, "known": known, "caps": caps}
+        return DeviceWalk(policy, self.questions, self.costs, self.conclude_row, **given)
+
+    def outputs_capped(self, *args: Any, **options: Any) -> Any:  # noqa: ARG002
+        """Raise ValueError: array calls over devices know no caps of further resources."""
+        raise ValueError("devices take no caps of further resources in array calls; give a number as budget")
 
     def check(self) -> None:
         """Raise ValueError if devices, gates and table do not fit together."""

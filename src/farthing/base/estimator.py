@@ -82,6 +82,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     price_parameters: tuple[str, ...] = ()
     #: Whether the prediction of a row depends on this row alone; False where the rows of a query are ranked.
     rows_are_independent: ClassVar[bool] = True
+    #: Whether fits draw rows by a hash of their values, so that the order of the rows does not matter.
+    draws_by_content: ClassVar[bool] = False
 
     fitted_: FittedModel
     # That of the class, for a model without labels.

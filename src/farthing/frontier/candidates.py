@@ -22,6 +22,7 @@ from farthing.base.registry import (
     rank,
     time_rank,
 )
+from farthing.errors import TableError
 
 # Words that stand for many methods, and where the grid of each method comes from.
 _GRIDS: Final[Mapping[str, Callable[[str], Grid | None]]] = {"auto": auto_grid, "all": default_grid}
@@ -82,10 +83,20 @@ def suits(method: type, context: SweepContext) -> bool:
     """Return whether a registered method can learn the target, with independent rows."""
     if not issubclass(method, BudgetedEstimator) or not method.rows_are_independent:
         return False
+    if context.is_collection and not _learns_from_collections(method()):
+        return False
     if context.n_classes is None:
         return bool(is_regressor(method())) and _ranks(method) == context.ranks
     binary_only = issubclass(method, ContractClassifier) and method.binary_only
     return bool(is_classifier(method())) and not (binary_only and context.n_classes > 2)
+
+
+def _learns_from_collections(estimator: BudgetedEstimator) -> bool:
+    try:
+        estimator.check_collection()
+    except TableError:
+        return False
+    return True
 
 
 def _expand(methods: Any, context: SweepContext, order: Callable[[str], Any]) -> list[Any]:

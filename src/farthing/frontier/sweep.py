@@ -11,6 +11,7 @@ from farthing.base import BudgetKind, ErrorCosts, Frontier, SweepContext
 from farthing.base.files import PathLike
 from farthing.base.inputs import check_cap
 from farthing.costs import CostSheet, CostsLike
+from farthing.errors import TableError
 from farthing.frontier.candidates import candidates
 from farthing.frontier.data_split import SweepRows, split_rows, trial_rows
 from farthing.frontier.fold_curves import SettingCurves
@@ -57,7 +58,9 @@ def sweep(
         target, with its whole grid: many times as many fits. An estimator stands for itself alone. One that
         does not keep the contract pays for every feature.
     X : array, frame or PreparedTable, shape (n_rows, n_features)
-        Read once, whatever the number of fits.
+        Read once, whatever the number of fits. Or a Dask array or dataframe: its rows stay on the workers of
+        the active client, which make one fit after another together; "auto" and "all" are then the methods
+        that learn from collections.
     y : array, shape (n_rows,)
         Labels or numbers.
     costs : CostSheet, mapping, array, Series, path or None
@@ -187,6 +190,10 @@ def run_sweep(
     whole = rows
     if cv is None or isinstance(cv, int):  # else the folds are of all rows
         whole = whole.of_positive_weight()
+    if rows.is_collection:
+        if validation is not None:
+            raise TableError("validation= needs rows in this process; collections hold out rows by cv=")
+        n_jobs = 1  # the workers of the cluster fit one model together
     held_out = None if validation is None else _held_out(whole, *validation)
     sheet = CostSheet.of(costs, whole.table.schema.names)
     ranks = whole.qid is not None if ranks is None else ranks
@@ -204,11 +211,14 @@ def run_sweep(
         random_state,
         ranks,
         scoring if isinstance(scoring, ErrorCosts) else None,
+        rows.is_collection,
     )
     tried = candidates(methods, context, fast_first=time_limit is not None)
     if classifies is None and tried:
         has_classes = is_classifier(tried[0].estimator)
     folds = [] if held_out else split_rows(whole, cv, test_size, random_state, classifies=has_classes)
+    if rows.is_collection:
+        folds = [(np.sort(learn), np.sort(evaluate)) for learn, evaluate in folds]
     if has_classes:
         scoring = positive_scorer(scoring, pos_label, whole.y)
     elif pos_label is not None:

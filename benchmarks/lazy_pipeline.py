@@ -54,7 +54,12 @@ HOW: Final = (
 )
 PACKAGES: Final = ("numpy", "scipy", "sklearn", "pandas", "matplotlib")
 # Those of histogram boosting in scikit-learn, by default.
-_TREES: Final = {"max_depth": None, "max_leaf_nodes": 31, "min_samples_leaf": 20, "l2_regularization": 0.0}
+_TREES: Final[dict[str, Any]] = {
+    "max_depth": None,
+    "max_leaf_nodes": 31,
+    "min_samples_leaf": 20,
+    "l2_regularization": 0.0,
+}
 _MARGIN: Final = 0.0025
 _GOAL: Final = 5.0
 

@@ -47,7 +47,7 @@ sanitize:
 	build/sanitize/core_tests
 
 fuzz: $(VENV)/.built
-	$(BIN)/python -m experiments.fuzz.fuzz_store --cases 20000
+	$(BIN)/python -m experiments.fuzz.fuzz --only files --files 20000
 
 stubs: $(VENV)/.built
 	$(BIN)/python -m nanobind.stubgen -m farthing._core -o src/farthing/_core.pyi

@@ -14,7 +14,8 @@ far less, and LightGBM has one thread for it, since more only add to it. The las
 memory of these processes.
 
 FARTHING_TABLES and FARTHING_BEFORE_TABLES name the tables to run, and to run the front door of before on,
-separated by semicolons; without them all are. What was not measured is "nan", and missed.
+separated by semicolons; without them all are. What was not measured is "nan", and missed. FARTHING_KEPT
+names a folder that keeps what was measured, table by table, so that a page may be made in several runs.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ import tempfile
 import time
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,12 +48,12 @@ TABLES: dict[str, int | None] = {
     "letter": None,
     "adult": None,
 }
-# A table of up to this many rows is fitted several times, in alternation.
-SMALL, TURNS = 4000, 3
+# Each table is fitted up to this many times, in alternation, as long as less than MOST_SECONDS have passed.
+TURNS = 3
 MOST_SECONDS = 60.0
 HOW = (
-    "Ratios are medians over turns in alternation on tables below 4,000 rows, and of one turn on larger "
-    "ones; only they carry over to other machines."
+    "Ratios are medians over up to three turns in alternation, as many as begin within a minute; only they "
+    "carry over to other machines."
 )
 
 
@@ -162,12 +163,43 @@ def measure(side: str, file: Path, threads: int, sources: str | None = None) -> 
 
 
 NOT_MEASURED = (np.nan, np.nan, np.nan)
+# By side, the seconds, those of the processor and the peak memory of each turn.
+Turns: TypeAlias = dict[str, list[tuple[float, float, float]]]
+NOTHING: Turns = {"ours": [], "lightgbm": [], "one": [], "before": []}
 
 
 def chosen(variable: str) -> list[str]:
     """Return the tables that a variable of the environment names, or all."""
     given = os.environ.get(variable)
     return list(TABLES) if given is None else [name for name in given.split(";") if name]
+
+
+def kept(name: str) -> Turns | None:
+    """Return what an earlier run measured of a table; None if there is nothing."""
+    folder = os.environ.get("FARTHING_KEPT")
+    file = Path(folder or ".") / f"{name}.json"
+    if folder is None or not file.exists():
+        return None
+    return {side: [tuple(turn) for turn in turns] for side, turns in json.loads(file.read_text()).items()}
+
+
+def keep(name: str, found: Turns) -> None:
+    """Write what was measured of a table."""
+    if folder := os.environ.get("FARTHING_KEPT"):
+        (Path(folder) / f"{name}.json").write_text(json.dumps(found))
+
+
+def alternate(name: str, rows: int | None, file: Path, threads: int, own: str | None) -> Turns:
+    """Measure our side and LightGBM, with one thread and with two, in alternation."""
+    X, y, prices = table_of(name, rows)
+    np.savez(file, X=X, y=y, prices=prices)
+    found: Turns = {side: [] for side in NOTHING}
+    begin = time.perf_counter()
+    while len(found["ours"]) < TURNS and time.perf_counter() - begin < MOST_SECONDS:
+        found["ours"].append(measure("ours", file, threads, own))
+        found["one"].append(measure("lightgbm", file, 1))
+        found["lightgbm"].append(min(found["one"][-1], measure("lightgbm", file, 2)))
+    return found
 
 
 def run(threads: int) -> list[Line]:
@@ -177,18 +209,15 @@ def run(threads: int) -> list[Line]:
     lines, details = [], []
     with tempfile.TemporaryDirectory() as folder:
         for name, rows in TABLES.items():
-            found: dict[str, list[tuple[float, float, float]]] = {"ours": [], "lightgbm": [], "one": []}
-            old = [NOT_MEASURED]
-            if name in chosen("FARTHING_TABLES"):
-                X, y, prices = table_of(name, rows)
+            found, old = kept(name) or NOTHING, [NOT_MEASURED]
+            if not found["ours"] and name in chosen("FARTHING_TABLES"):
                 file = Path(folder) / "table.npz"
-                np.savez(file, X=X, y=y, prices=prices)
-                for _ in range(TURNS if len(y) < SMALL else 1):
-                    found["ours"].append(measure("ours", file, threads, own))
-                    found["one"].append(measure("lightgbm", file, 1))
-                    found["lightgbm"].append(min(found["one"][-1], measure("lightgbm", file, 2)))
+                found = alternate(name, rows, file, threads, own)
                 if before and name in chosen("FARTHING_BEFORE_TABLES"):
-                    old = [measure("ours", file, threads, before)]
+                    found["before"] = [measure("ours", file, threads, before)]
+                keep(name, found)
+            if found["before"]:
+                old = found["before"]
             of = {
                 side: np.median(np.array(values or [NOT_MEASURED]), axis=0) for side, values in found.items()
             }

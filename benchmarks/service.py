@@ -15,6 +15,7 @@ import asyncio
 import contextlib
 import json
 import math
+import os
 import re
 import socket
 import statistics
@@ -43,6 +44,8 @@ from farthing.service.walk_steps import next_step
 WORKERS, CONNECTIONS, SECONDS, TURNS = 2, 16, 1.0, 5
 # A worker that is slow to start on a busy machine is not a dead one; the service has this from itself.
 PATIENT = ("--timeout-worker-healthcheck", "30")
+# A process that may mount a disk of its own.
+NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount")
 RIVAL = """
 from fastapi import FastAPI
 
@@ -94,13 +97,28 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(*command: str, workers: int = WORKERS) -> Iterator[Server]:
-    """Run a server of several workers, or of one process, on a free port."""
+def serving(*command: str, workers: int = WORKERS, disk: Path | None = None) -> Iterator[Server]:
+    """Run a server of several workers, or of one process, on a free port.
+
+    Parameters
+    ----------
+    *command : str
+        The module and its arguments.
+    workers : int
+        Number of processes.
+    disk : Path, optional
+        An empty folder that becomes the server's temporary folder, on a disk of 100 KiB.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     whole = [sys.executable, "-m", *command, "--port", port, "--workers", str(workers)]
-    process = subprocess.Popen(whole, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    environment = None
+    if disk is not None:
+        mount = f'mount -t tmpfs -o size=100k tmpfs "{disk}" && exec "$@"'
+        whole = [*NAMESPACE, "sh", "-c", mount, "sh", *whole]
+        environment = {**os.environ, "TMPDIR": str(disk)}
+    process = subprocess.Popen(whole, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
     try:
         url = f"http://127.0.0.1:{port}"
         while process.poll() is None:

@@ -19,12 +19,12 @@ ROOT_FILES = {
 }
 #: What the reference covers, in the order of the data.
 PACKAGES = (
-    *("costs", "table", "datasets", "walks", "trees", "store", "base", "metrics"),
+    *("costs", "labels", "table", "datasets", "walks", "trees", "store", "distributed", "base", "metrics"),
     *("boosting", "forests", "adaptive", "cascades", "neighbors", "multiclass", "pipelines", "frontier"),
-    *("sources", "checks", "report", "service", "errors"),
+    *("sources", "checks", "report", "mlflow", "service", "export", "errors"),
 )
 # Type aliases have no docstring of their own.
-ALIASES = {"BudgetKind", "CostsLike", "CostRule", "Impurity", "LedgerKind", "MaxCuts", "Conclude", "Source"}
+ALIASES = {"BudgetKind", "CostsLike", "CostRule", "Impurity", "LedgerKind", "MaxCuts", "Conclude", "Source", "LabelsLike"}
 
 
 def write_pages(docs: Path) -> None:
@@ -138,7 +138,7 @@ def _package_page(package: str, on_pages: set[str]) -> str:
     left_out = ", ".join(sorted({*elsewhere, *ALIASES, *of_base}))
     text += f".. automodule:: farthing.{package}\n   :members:\n   :imported-members:\n"
     text += f"   :exclude-members: {left_out}\n\n"
-    if package == "errors":
+    if package in ("errors", "mlflow"):
         text = text.replace("   :imported-members:\n", "")
     if elsewhere:
         text += (

@@ -54,6 +54,18 @@ public:
         return {nb::make_tuple(round.edge, round.alpha, round.perfect)};
     }
 
+    std::vector<Round> boost(index_t n_rounds, double room, double least_edge, bool intercept, index_t max_depth) {
+        require(max_depth >= 1, "max_depth is at least 1");
+        std::vector<BoostingRound> rounds;
+        {
+            nb::gil_scoped_release unlocked;
+            rounds = booster_.boost(n_rounds, room, least_edge, intercept, max_depth);
+        }
+        std::vector<Round> told;
+        for (const BoostingRound& one : rounds) told.push_back({nb::make_tuple(one.edge, one.alpha, one.perfect)});
+        return told;
+    }
+
     Learner learner(index_t place, index_t max_depth) const {
         require(place >= 0 && place <= booster_.n_columns(), "no such candidate");
         require(max_depth >= 1, "max_depth is at least 1");
@@ -131,6 +143,7 @@ void bind(nb::module_& m, const char* name) {
              nb::keep_alive<1, 2>(), "table"_a, "labels"_a, "weights"_a, "covers"_a, "n_threads"_a, "width"_a)
         .def("edges", &PyAdaBoost<Search>::edges)
         .def("take", &PyAdaBoost<Search>::take, "place"_a, "max_depth"_a)
+        .def("boost", &PyAdaBoost<Search>::boost, "n_rounds"_a, "room"_a, "least_edge"_a, "intercept"_a, "max_depth"_a)
         .def("learner", &PyAdaBoost<Search>::learner, "place"_a, "max_depth"_a)
         .def("edge", &PyAdaBoost<Search>::edge, "votes"_a)
         .def("add", &PyAdaBoost<Search>::add, "votes"_a)

@@ -25,6 +25,8 @@ namespace farthing {
 namespace {
 
 using Columns = std::vector<Vector<index_t>>;
+// (what the model owns after a purchase, the trade-off)
+using Bought = std::pair<std::optional<NumpyArray<std::uint8_t>>, double>;
 // (number of rounds, scores of held-out rows, fields of the forest)
 using Grown = nb::typed<nb::tuple, index_t, NumpyArray<double>, Fields>;
 
@@ -185,13 +187,16 @@ public:
         boosters_.boost(rules, n_rounds);
     }
 
-    // What the model owns after a round; None if it bought nothing and was undone.
-    std::optional<NumpyArray<std::uint8_t>> buy(const Vector<index_t>& columns, const Vector<std::uint8_t>& owned,
-                                                const std::optional<double>& budget, double tradeoff) {
+    // Tries rounds that pay for features at falling trade-offs, from `tradeoff` down to `least`, until one buys any or
+    // the time is over. Returns what the model owns, None if no round bought anything, and the trade-off that was
+    // reached.
+    Bought buy(const Vector<index_t>& columns, const Vector<std::uint8_t>& owned, const std::optional<double>& budget,
+               double tradeoff, double least, double fall, double end) {
         const CostSheet& sheet = folds_.problem().sheet;
         require(boosters_.n_folds() == 1, "purchases need a single fold");
         require(span(owned).size == sheet.n_features(), "owned: one for each column");
         require(tradeoff >= 0 && (!budget || *budget >= 0), "tradeoff and budget are not negative");
+        require(least >= 0 && fall > 0 && fall < 1, "least is not negative, and fall between 0 and 1");
         RoundRules rules = folds_.rules(columns, false);
         rules.tradeoff = tradeoff;
         rules.budget = budget.value_or(std::numeric_limits<double>::infinity());
@@ -202,12 +207,12 @@ public:
         bool bought = false;
         {
             nb::gil_scoped_release unlocked;
-            bought = boosters_.buy(rules, model);
+            bought = boosters_.buy(rules, model, least, fall, end);
         }
-        if (!bought) return std::nullopt;
+        if (!bought) return {std::nullopt, rules.tradeoff};
         std::vector<std::uint8_t> flags(static_cast<std::size_t>(sheet.n_features()));
         for (index_t j = 0; j < sheet.n_features(); ++j) flags[static_cast<std::size_t>(j)] = model.has(j);
-        return to_numpy(std::move(flags));
+        return {to_numpy(std::move(flags)), rules.tradeoff};
     }
 
     double loss() const {
@@ -257,7 +262,8 @@ void bind_boosters(nb::module_& m) {
     nb::class_<PyBoosters>(m, "FoldBoosters")
         .def(nb::init<const PyFolds&>(), nb::keep_alive<1, 2>(), "folds"_a)
         .def("boost", &PyBoosters::boost, "columns"_a, "n_rounds"_a, "must_split"_a)
-        .def("buy", &PyBoosters::buy, "columns"_a, "owned"_a, "budget"_a.none(), "tradeoff"_a)
+        .def("buy", &PyBoosters::buy, "columns"_a, "owned"_a, "budget"_a.none(), "tradeoff"_a, "least"_a,
+             "fall"_a, "end"_a)
         .def("loss", &PyBoosters::loss)
         .def("losses_after", &PyBoosters::losses_after, "sets"_a, "n_rounds"_a)
         .def("scores", &PyBoosters::scores, "fold"_a)

@@ -131,11 +131,13 @@ class TreeGrower {
 public:
     TreeGrower(const BinnedTable& table, Vector<double> own, Vector<double> shared, Vector<index_t> group_of,
                index_t max_depth, index_t max_leaves, index_t min_rows_leaf, const std::string& ledger,
-               const std::string& cost_rule, double tradeoff, double budget, int n_threads, const nb::object& peers)
+               const std::string& cost_rule, double tradeoff, double budget, int n_threads, const nb::object& peers,
+               const std::optional<Vector<std::int8_t>>& monotonic)
         : peers_(peers_of(peers)), n_all_rows_(all_rows(peers_.get(), table.n_rows)), table_(table), own_(own), shared_(shared), group_of_(group_of),
           sheet_(cost_sheet_of(own, shared, group_of, table.n_columns())),
           options_(options_of(max_depth, max_leaves, min_rows_leaf, ledger, cost_rule, tradeoff, budget, n_threads)) {
         options_.peers = peers_.get();
+        if (monotonic) constrain(*monotonic);
     }
 
     Grown gradient(const Vector<double>& gradients, const std::optional<Vector<double>>& hessians, double l2,
@@ -166,6 +168,7 @@ public:
                     const std::optional<double>& budget, PyRowLedger* ledger, bool send_others,
                     const std::optional<double>& step, const std::optional<std::uint64_t>& number) {
         const auto n_outputs = static_cast<index_t>(gradients.shape(0));
+        require(options_.monotonic.empty(), "trees of several outputs take no monotonic constraints");
         require(n_outputs >= 1 && static_cast<index_t>(gradients.shape(1)) == table_.n_rows,
                 "gradients: one for each output and row");
         require(!hessians || (static_cast<index_t>(hessians->shape(0)) == n_outputs &&
@@ -192,6 +195,7 @@ public:
         require(static_cast<index_t>(labels.shape(0)) == table_.n_rows, "labels: one for each row");
         require(static_cast<index_t>(weights.shape(0)) == table_.n_rows, "weights: one for each row");
         require(n_classes >= 1, "n_classes is at least 1");
+        require(n_classes <= 2 || options_.monotonic.empty(), "monotonic constraints need at most two classes");
         require(alpha >= 0 && power >= 1, "alpha is not negative and power at least 1");
         require(min_impurity >= 0, "min_impurity is not negative");
         require(!max_features || *max_features >= 1, "max_features is at least 1");
@@ -231,6 +235,7 @@ public:
         if (budget) options.budget = *budget;
         options.number = std::nullopt;
         require(!peers_, "votes are grown by one process");
+        require(options_.monotonic.empty(), "votes take no monotonic constraints");
         return grow(VoteTarget(span(signed_weights), n_outputs), options, std::nullopt, std::nullopt, owned);
     }
 
@@ -247,6 +252,16 @@ private:
     GrowOptions options_;
     Workspace workspace_;
     RootHistogramUpdate root_update_;
+
+    void constrain(const Vector<std::int8_t>& monotonic) {
+        require(static_cast<index_t>(monotonic.shape(0)) == table_.n_columns(), "monotonic: one for each column");
+        options_.monotonic.assign(span(monotonic).begin(), span(monotonic).end());
+        for (index_t j = 0; j < table_.n_columns(); ++j) {
+            const std::int8_t direction = options_.direction(j);
+            require(direction >= -1 && direction <= 1, "monotonic is -1, 0 or 1 for each column");
+            require(direction == 0 || !table_.columns[j].categorical, "monotonic is 0 for a categorical column");
+        }
+    }
 
     GrowOptions gradient_options(double l2, double min_hessian, const std::optional<double>& budget,
                                  PyRowLedger* ledger, const std::optional<double>& step,
@@ -319,10 +334,11 @@ void bind_grow(nb::module_& m) {
 
     nb::class_<TreeGrower>(m, "TreeGrower")
         .def(nb::init<const BinnedTable&, Vector<double>, Vector<double>, Vector<index_t>, index_t, index_t, index_t,
-                      const std::string&, const std::string&, double, double, int, const nb::object&>(),
+                      const std::string&, const std::string&, double, double, int, const nb::object&,
+                      const std::optional<Vector<std::int8_t>>&>(),
              nb::keep_alive<1, 2>(), "table"_a, "own"_a, "shared"_a, "group_of"_a, nb::kw_only(), "max_depth"_a,
              "max_leaves"_a, "min_rows_leaf"_a, "ledger"_a, "cost_rule"_a, "tradeoff"_a, "budget"_a, "n_threads"_a,
-             "peers"_a.none() = nb::none())
+             "peers"_a.none() = nb::none(), "monotonic"_a.none() = nb::none())
         .def("gradient", &TreeGrower::gradient, "gradients"_a, "hessians"_a.none(), nb::kw_only(), "l2"_a,
              "min_hessian"_a, "columns"_a.none(), "rows"_a.none(), "owned"_a.none(), "budget"_a.none(),
              "ledger"_a.none(), "send_others"_a, "step"_a.none(), "number"_a.none())

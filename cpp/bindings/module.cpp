@@ -27,6 +27,7 @@ void bind_predict(nanobind::module_& m);
 void bind_prune(nanobind::module_& m);
 void bind_sampler(nanobind::module_& m);
 void bind_losses(nanobind::module_& m);
+void bind_store(nanobind::module_& m);
 void bind_table(nanobind::module_& m);
 
 // Where Python runs signal handlers: PyErr_CheckSignals does nothing on other threads, so that a wrong guess, if the
@@ -90,4 +91,5 @@ NB_MODULE(_core, m) {
     farthing::bind_prune(m);
     farthing::bind_sampler(m);
     farthing::bind_losses(m);
+    farthing::bind_store(m);
 }

@@ -58,21 +58,36 @@ NumpyArray<std::uint8_t> bin_part(const Table<T>& X, const Edges& edges, const B
     return to_numpy(std::move(out), {X.shape(0), X.shape(1)});
 }
 
-BinnedTable join_parts(const std::vector<Table<std::uint8_t>>& parts, const Edges& edges,
-                       const BinsOfCodes& bins_of_codes) {
-    std::vector<ColumnBins> columns = bins_of(edges, bins_of_codes);
-    std::vector<Matrix<std::uint8_t>> codes;
-    for (const auto& part : parts) {
-        require(part.shape(1) == columns.size(), "parts: a code for each column");
-        codes.push_back(matrix(part));
-        for (index_t row = 0; row < codes.back().n_rows; ++row) {
-            for (std::size_t j = 0; j < columns.size(); ++j) {
-                require(codes.back()(row, static_cast<index_t>(j)) <= columns[j].n_bins, "parts: no such bin");
-            }
+BinnedTable empty_table(index_t n_rows, const Edges& edges, const BinsOfCodes& bins_of_codes) {
+    require(n_rows >= 0, "n_rows is not negative");
+    return BinnedTable::empty(n_rows, bins_of(edges, bins_of_codes));
+}
+
+void set_rows(BinnedTable& table, index_t first, const Table<std::uint8_t>& rows) {
+    const Matrix<std::uint8_t> codes = matrix(rows);
+    require(codes.n_columns == table.n_columns(), "rows: a code for each column");
+    require(first >= 0 && first + codes.n_rows <= table.n_rows, "rows: beyond the end of the table");
+    const nb::gil_scoped_release unlocked;
+    for (index_t row = 0; row < codes.n_rows; ++row) {
+        for (index_t j = 0; j < codes.n_columns; ++j) {
+            require(codes(row, j) <= table.columns[j].n_bins, "rows: no such bin");
         }
     }
-    nb::gil_scoped_release unlocked;
-    return BinnedTable::join(codes, std::move(columns));
+    table.set_rows(first, codes);
+}
+
+NumpyArray<std::uint8_t> codes_of(const BinnedTable& table, index_t begin, index_t end) {
+    require(begin >= 0 && begin <= end && end <= table.n_rows, "no such rows");
+    std::vector<std::uint8_t> out;
+    {
+        const nb::gil_scoped_release unlocked;
+        out.reserve(static_cast<std::size_t>(table.n_columns() * (end - begin)));
+        for (index_t j = 0; j < table.n_columns(); ++j) {
+            for (index_t row = begin; row < end; ++row) out.push_back(table.column(j)[row]);
+        }
+    }
+    return to_numpy(std::move(out),
+                    {static_cast<std::size_t>(table.n_columns()), static_cast<std::size_t>(end - begin)});
 }
 
 NumpyArray<index_t> sampled_rows(index_t n_rows, index_t n_sample) {
@@ -108,22 +123,15 @@ void bind_table(nb::module_& m) {
                 return to_numpy(std::vector<std::uint8_t>(t.columns[column].bin_of_code));
             },
             "column"_a)
-        .def("codes", [](const BinnedTable& t) {
-            std::vector<std::uint8_t> out;
-            out.reserve(static_cast<std::size_t>(t.codes.size()));
-            for (index_t j = 0; j < t.n_columns(); ++j) {
-                for (index_t row = 0; row < t.n_rows; ++row) out.push_back(t.column(j)[row]);
-            }
-            return to_numpy(std::move(out),
-                            {static_cast<std::size_t>(t.n_columns()), static_cast<std::size_t>(t.n_rows)});
-        });
+        .def("set_rows", &set_rows, "first"_a, "rows"_a)
+        .def("codes", &codes_of, "begin"_a, "end"_a);
     m.def("bin_table", &bin_table<double>, "X"_a.noconvert(), "n_categories"_a, "max_bins"_a, "n_sample"_a,
           "n_threads"_a);
     m.def("bin_table", &bin_table<float>, "X"_a.noconvert(), "n_categories"_a, "max_bins"_a, "n_sample"_a,
           "n_threads"_a);
     m.def("bin_part", &bin_part<double>, "X"_a.noconvert(), "edges"_a, "bins_of_codes"_a, "n_threads"_a);
     m.def("bin_part", &bin_part<float>, "X"_a.noconvert(), "edges"_a, "bins_of_codes"_a, "n_threads"_a);
-    m.def("join_parts", &join_parts, "parts"_a, "edges"_a, "bins_of_codes"_a);
+    m.def("empty_table", &empty_table, "n_rows"_a, "edges"_a, "bins_of_codes"_a);
     m.def("sampled_rows", &sampled_rows, "n_rows"_a, "n_sample"_a);
 }
 

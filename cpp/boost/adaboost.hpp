@@ -15,6 +15,7 @@
 
 #include "boost/stump_learner.hpp"
 #include "common/fixed_point.hpp"
+#include "common/interrupt.hpp"
 #include "common/views.hpp"
 #include "grow/tree.hpp"
 #include "table/binned_table.hpp"
@@ -94,6 +95,25 @@ public:
     BoostingRound add_round(index_t column, index_t max_depth) {
         trees_.push_back(learner(column, max_depth, votes_.data()));
         return update();
+    }
+
+    // Adds the learner of the largest edge, round by round, until there are enough rounds, one makes no error, none has
+    // an edge above the least one, or their voting weights have used up the room. Returns the rounds.
+    // IN  intercept: whether the constant vote is a candidate; of equal edges it comes first, then the earlier column.
+    std::vector<BoostingRound> boost(index_t n_rounds, double room, double least_edge, bool intercept,
+                                     index_t max_depth) {
+        std::vector<BoostingRound> rounds;
+        std::vector<double> found(static_cast<std::size_t>(n_columns() + 1));
+        while (static_cast<index_t>(rounds.size()) < n_rounds && room > 0) {
+            edges(found.data());
+            const auto best = std::max_element(found.begin() + (intercept ? 0 : 1), found.end());
+            if (best == found.end() || !(*best > least_edge)) break;
+            rounds.push_back(add_round(best - found.begin() - 1, max_depth));
+            if (rounds.back().perfect) break;
+            room -= rounds.back().alpha;
+            check_interrupt();
+        }
+        return rounds;
     }
 
     // Adds a learner of the caller's, which keeps the tree itself.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -85,8 +86,19 @@ public:
         });
     }
 
-    // Adds a round that pays for features to the only booster; see GradientBooster::buy.
-    bool buy(const RoundRules& rules, OwnedFeatures& owned) { return boosters_[0].buy(rules, owned, spaces(1)[0]); }
+    // Adds a round that pays for features to the only booster, see GradientBooster::buy; while none buys any, the
+    // trade-off falls. Returns whether one did before the trade-off was below the least one, or the time over.
+    // IN OUT rules.tradeoff, owned.
+    bool buy(RoundRules& rules, OwnedFeatures& owned, double least, double fall, double end) {
+        while (rules.tradeoff >= least) {
+            if (boosters_[0].buy(rules, owned, spaces(1)[0])) return true;
+            if (rules.tradeoff == 0) return false;
+            rules.tradeoff *= fall;
+            const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+            if (now.count() > end) return false;
+        }
+        return false;
+    }
 
     // The mean loss of the held-out rows.
     double loss() const { return mean_loss(boosters_); }

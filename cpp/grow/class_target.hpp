@@ -11,6 +11,7 @@
 #include "common/peers.hpp"
 #include "common/views.hpp"
 #include "grow/impurity.hpp"
+#include "grow/monotonic.hpp"
 #include "grow/target.hpp"
 
 namespace farthing {
@@ -26,6 +27,7 @@ public:
     using Row = ClassRow;
     static constexpr bool kUpdatesRoot = false;
     static constexpr bool kAddsRows = false;
+    static constexpr bool kMonotonic = true;  // the share of the second of two classes
     static constexpr bool kSparseValues = true;  // deep nodes hold few of many classes
     static constexpr bool kCentersCuts = true;  // trees grow until nodes are pure, and small nodes have empty bins
 
@@ -56,6 +58,9 @@ public:
     void values(const std::int64_t* sums, double* out) const {
         for (index_t c = 0; c < n_classes_; ++c) out[c] = weights_.to_double(sums[c]);
     }
+    // Class weights are kept as they are: splits whose sides leave the bounds are not made, as in scikit-learn's trees.
+    void values(const std::int64_t* sums, const ValueBounds&, double* out) const { values(sums, out); }
+    double level(const std::int64_t* sums, const ValueBounds&) const { return order_key(sums, 0); }
 
     // Line 10 of GreedyTree, where min_impurity is 0.
     bool pure(const std::int64_t* sums) const { return node_score(sums) <= min_impurity_; }
@@ -66,6 +71,13 @@ public:
         const double b = this->node_score(right);
         const double decrease = node_score - (impurity_.minimax() ? std::fmax(a, b) : a + b);
         return decrease > kMinRelativeGain * node_score ? decrease : 0.0;
+    }
+    double gain(const std::int64_t* left, const std::int64_t* right, double node_score,
+                const SplitConstraint& constraint) const {
+        const double a = order_key(left, 0);
+        const double b = order_key(right, 0);
+        const bool kept = constraint.bounds.contain(a) && constraint.bounds.contain(b) && constraint.ordered(a, b);
+        return kept ? gain(left, right, node_score) : 0.0;
     }
     // Impurities are not negative, so no split gains more than the impurity of the node; the slack covers rounding.
     bool can_gain(double node_score, double gain) const { return gain * (1 - 1e-6) <= node_score; }
@@ -107,6 +119,8 @@ public:
         values(sums, counts.data());
         return impurity_(counts.data(), n_classes_);
     }
+
+    double node_score(const std::int64_t* sums, const ValueBounds&) const { return node_score(sums); }
 
     // The share of one class among a category's rows.
     double order_key(const std::int64_t* sums, index_t order) const {

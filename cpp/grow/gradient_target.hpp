@@ -11,6 +11,7 @@
 #include "common/peers.hpp"
 #include "common/threads.hpp"
 #include "common/views.hpp"
+#include "grow/monotonic.hpp"
 #include "grow/target.hpp"
 
 namespace farthing {
@@ -49,6 +50,7 @@ public:
     static constexpr bool kCentersCuts = false;  // boosted trees are small, so their nodes have few empty bins
     static constexpr bool kUpdatesRoot = kSums == GradientSums::packed;  // see root_histogram_update.hpp
     static constexpr bool kAddsRows = false;
+    static constexpr bool kMonotonic = true;
     static constexpr index_t kWidth = kSums == GradientSums::packed ? 1 : kSums == GradientSums::unit ? 2 : 3;
 
     // IN  min_hessian: a split that leaves a child a smaller sum of hessians gains nothing; step: learning rate that
@@ -114,10 +116,12 @@ public:
     double cover(const std::int64_t* sums) const { return hessian(sums); }
     // Rows, not hessians: these vanish where the model is certain, and would make its common cases look rare.
     double population(const std::int64_t* sums) const { return static_cast<double>(n_rows(sums)); }
-    void values(const std::int64_t* sums, double* out) const {
-        const double step = mean(sums) * step_;
+    void values(const std::int64_t* sums, const ValueBounds& bounds, double* out) const {
+        const double step = level(sums, bounds) * step_;
         out[0] = on_grid_ ? g_.to_double(std::llrint(step / g_.unit)) : step;
     }
+    void values(const std::int64_t* sums, double* out) const { values(sums, ValueBounds{}, out); }
+    double level(const std::int64_t* sums, const ValueBounds& bounds) const { return bounds.clip(mean(sums)); }
 
     // For root_histogram_update.hpp: values are multiples of the grid unit, if the grid is fine relative to the
     // gradients.
@@ -125,7 +129,9 @@ public:
     double unit() const { return g_.unit; }
     index_t n_targets() const { return static_cast<index_t>(g_.values.size()); }
     // The value of a node in grid steps.
-    std::int64_t step(const std::int64_t* sums) const { return std::llrint(mean(sums) * step_ / g_.unit); }
+    std::int64_t step(const std::int64_t* sums, const ValueBounds& bounds) const {
+        return std::llrint(level(sums, bounds) * step_ / g_.unit);
+    }
     // A packed sum after the gradients of all its rows decreased by `step`.
     std::int64_t moved(std::int64_t sum, std::int64_t step) const {
         return sum - step * n_rows(&sum) * (std::int64_t{1} << row_bits_);
@@ -142,6 +148,18 @@ public:
         const double increase = parts - node_score;
         return increase > kMinRelativeGain * parts ? increase / 2 : 0.0;
     }
+    // The same of values within bounds.
+    double gain(const std::int64_t* left, const std::int64_t* right, double node_score,
+                const SplitConstraint& constraint) const {
+        if constexpr (kSums == GradientSums::full) {
+            if (hessian(left) < min_hessian_ || hessian(right) < min_hessian_) return 0.0;
+        }
+        const ValueBounds& bounds = constraint.bounds;
+        if (!constraint.ordered(level(left, bounds), level(right, bounds))) return 0.0;
+        const double parts = this->node_score(left, bounds) + this->node_score(right, bounds);
+        const double increase = parts - node_score;
+        return increase > kMinRelativeGain * std::abs(parts) ? increase / 2 : 0.0;
+    }
     bool can_gain(double, double) const { return true; }  // the score of a node does not bound the gain
     // The same comparison without divisions, with slack for rounding.
     bool gains_less(const std::int64_t* left, const std::int64_t* right, double node_score, double gain) const {
@@ -153,6 +171,12 @@ public:
         return a * a * h_right + b * b * h_left < needed * h_left * h_right;
     }
     double node_score(const std::int64_t* sums) const { return score(sums); }
+    // A value v reduces the loss by half of 2 G v - (H + l2) v^2, which is largest at the mean.
+    double node_score(const std::int64_t* sums, const ValueBounds& bounds) const {
+        const double value = mean(sums);
+        const double kept = bounds.clip(value);
+        return kept == value ? score(sums) : (2 * gradient(sums) - (hessian(sums) + l2_) * kept) * kept;
+    }
 
     // Categories sorted by mean gradient: some prefix of this order is the best subset (Fisher 1958).
     double order_key(const std::int64_t* sums, index_t) const { return mean(sums); }

@@ -1,6 +1,7 @@
 // grow_options: limits and rules of growing one tree.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -40,6 +41,12 @@ struct GrowOptions {
     // Trees before this one in its ensemble: see `unseen_missing`. None: missing values that training had none of stay.
     std::optional<std::uint64_t> number;
     Peers* peers = nullptr;  // who else grows this tree, on other rows
+    // Per column of the table: whether values rise (1) or fall (-1) with it, see monotonic.hpp. Empty: no constraint.
+    std::vector<std::int8_t> monotonic;
+
+    std::int8_t direction(index_t column) const {
+        return monotonic.empty() ? std::int8_t{0} : monotonic[static_cast<std::size_t>(column)];
+    }
 };
 
 // Counters that derive the keys of a node's children, and of thresholds, from the key of the node. Draws of columns

@@ -17,9 +17,11 @@
 #include "common/peers.hpp"
 #include "common/threads.hpp"
 #include "common/views.hpp"
+#include "grow/count_ahead.hpp"
 #include "grow/grow_options.hpp"
 #include "grow/leaf.hpp"
 #include "grow/leaf_search.hpp"
+#include "grow/monotonic.hpp"
 #include "grow/root_histogram_update.hpp"
 #include "grow/row_partition.hpp"
 #include "grow/split.hpp"
@@ -122,7 +124,7 @@ private:
         root.end = static_cast<index_t>(rows_.size());
         root.sums.assign(static_cast<std::size_t>(width_), 0);
         add_rows(root.sums, rows_.data(), static_cast<index_t>(rows_.size()));
-        add_up(options_.peers, root.sums);
+        add_up_root(root);
         root.n_rows = target_.n_rows(root.sums.data());
         root.path = OwnedFeatures(sheet_);
         root.key = options_.key;
@@ -134,6 +136,36 @@ private:
         if (options_.max_leaves > 1 && search_.splittable(leaves_[0])) {
             search_.find_root_splits(leaves_[0]);
             open_leaf(0);
+        }
+    }
+
+    // Adds up the sums of the root over peers: with its histogram, or from the one that the last tree left.
+    void add_up_root(Leaf& root) {
+        if (!options_.peers) return;
+        if constexpr (Target::kUpdatesRoot) {
+            if (search_.root_is_known()) {
+                root.sums[0] = search_.known_root_sum();
+                return;
+            }
+        }
+        if constexpr (LeafSearch<Target>::kCountsAhead) {
+            if (counts_ahead() && options_.max_leaves > 1 && options_.max_depth > 0) return ahead().count_root(root);
+        }
+        add_up(options_.peers, root.sums);
+    }
+
+    // With a row ledger, a purchase may change the codes of the rows.
+    bool counts_ahead() const { return options_.peers && !ledger_ && !search_.is_random(); }
+    CountAhead<Target> ahead() { return {table_, target_, options_, search_, rows_, scratch_}; }
+
+    void count_ahead(index_t place) {
+        if constexpr (LeafSearch<Target>::kCountsAhead) {
+            // After the last split, nobody asks for the histograms of its children.
+            const index_t n_splits = options_.max_leaves - n_leaves_ - (search_.updates_root() ? 0 : 1);
+            if (!counts_ahead() || n_splits < 1) return;
+            std::vector<index_t> others = heap_;
+            std::sort(others.begin(), others.end(), [this](index_t a, index_t b) { return ranks_below()(b, a); });
+            ahead().count(leaves_, place, others, n_splits);
         }
     }
 
@@ -150,7 +182,12 @@ private:
     void add_node(Leaf& leaf) {
         leaf.node = tree_.n_nodes();
         splits_.emplace_back();
-        target_.values(leaf.sums.data(), tree_.add_leaf(target_.cover(leaf.sums.data())));
+        double* values = tree_.add_leaf(target_.cover(leaf.sums.data()));
+        if constexpr (Target::kMonotonic) {
+            target_.values(leaf.sums.data(), leaf.bounds, values);
+        } else {
+            target_.values(leaf.sums.data(), values);
+        }
         tree_.store_values();
     }
 
@@ -193,16 +230,20 @@ private:
     }
 
     void split(index_t parent_place) {
+        count_ahead(parent_place);
         const Candidate candidate = leaves_[parent_place].candidate;
         Split chosen = leaves_[parent_place].split;
         if (Target::kCentersCuts) center_cut(leaves_[parent_place], candidate.feature, chosen);
         Leaf left;
         Leaf right;
-        partition_leaf(leaves_[parent_place], candidate.feature, chosen, left, right);
+        const CountedSplit counted = leaves_[parent_place].ahead;
+        const bool is_counted = CountAhead<Target>::is_counted(leaves_[parent_place]);
+        partition_leaf(leaves_[parent_place], candidate.feature, chosen, is_counted ? &counted : nullptr, left, right);
         if (chosen.missing == Missing::stay && options_.number) {
             chosen.missing = unseen_missing(*options_.number, target_.population(left.sums.data()),
                                             target_.population(right.sums.data()));
         }
+        bound_children(leaves_[parent_place], candidate.feature, left, right);
         const index_t parent_node = leaves_[parent_place].node;
         // Prices were asked for and the charge is zero although the feature is not free: all rows own it or were
         // refused it.
@@ -229,6 +270,7 @@ private:
         Leaf& small_child = left_is_small ? left : right;
         Leaf& large_child = left_is_small ? right : left;
         large_child.histogram = parent_histogram;
+        if (is_counted) small_child.histogram = counted.histogram;
         const auto small = static_cast<index_t>(leaves_.size());
         const index_t large = small + 1;
         leaves_.push_back(std::move(small_child));
@@ -247,25 +289,35 @@ private:
 
     // Between the highest bin on the left and the lowest on the right there may be bins without training rows. All
     // cuts in that gap split the training rows alike; the one nearest to its middle generalises best.
-    void center_cut(const Leaf& leaf, index_t feature, Split& split) const {
+    void center_cut(const Leaf& leaf, index_t feature, Split& split) {
         if (split.categorical) return;
         const ColumnBins& bins = table_.columns[feature];
         const CodeColumn codes = table_.column(feature);
         index_t right = bins.n_bins;
-        for (index_t i = leaf.begin; i < leaf.end && right > split.bin + 1; ++i) {
-            const index_t bin = codes[rows_[i]];
-            if (bin > split.bin && bin < right) right = bin;
+        const std::int64_t* cells = options_.peers ? search_.cells_of(leaf, feature) : nullptr;
+        if (cells) {  // of all peers, without an exchange
+            right = split.bin + 1;
+            while (right < bins.n_bins && target_.n_rows(cells + right * width_) == 0) ++right;
+        } else {
+            for (index_t i = leaf.begin; i < leaf.end && right > split.bin + 1; ++i) {
+                const index_t bin = codes[rows_[i]];
+                if (bin > split.bin && bin < right) right = bin;
+            }
+            right = -static_cast<index_t>(largest_of(options_.peers, -static_cast<double>(right)));
         }
-        right = -static_cast<index_t>(largest_of(options_.peers, -static_cast<double>(right)));
         if (right == bins.n_bins) return;  // only missing values go right
         split.bin = bins.middle_edge(split.bin, right - 1);
     }
 
-    void partition_leaf(const Leaf& parent, index_t feature, const Split& split, Leaf& left, Leaf& right) {
+    // IN  counted: the same split, by which the rows are parted already, or null.
+    void partition_leaf(const Leaf& parent, index_t feature, const Split& split, const CountedSplit* counted,
+                        Leaf& left, Leaf& right) {
         const ColumnBins& bins = table_.columns[feature];
         const auto left_bins = goes_left(split, bins.n_bins);
-        const index_t n_left = partition_rows(table_.column(feature), left_bins, rows_.data() + parent.begin,
-                                              parent.n(), scratch_.data(), options_.n_threads);
+        const index_t n_left = counted ? counted->n_left
+                                       : partition_rows(table_.column(feature), left_bins,
+                                                        rows_.data() + parent.begin, parent.n(), scratch_.data(),
+                                                        options_.n_threads);
         left.begin = parent.begin;
         left.end = parent.begin + n_left;
         right.begin = left.end;
@@ -294,6 +346,14 @@ private:
         for (index_t w = 0; w < width_; ++w) right.sums[w] -= left.sums[w];
         left.n_rows = target_.n_rows(left.sums.data());
         right.n_rows = parent.n_rows - left.n_rows;
+    }
+
+    void bound_children(const Leaf& parent, index_t feature, Leaf& left, Leaf& right) const {
+        if constexpr (Target::kMonotonic) {
+            if (options_.monotonic.empty()) return;
+            bound_sides({parent.bounds, options_.direction(feature)}, target_.level(left.sums.data(), parent.bounds),
+                        target_.level(right.sums.data(), parent.bounds), left.bounds, right.bounds);
+        }
     }
 
     auto ranks_below() const {

@@ -8,9 +8,19 @@
 #include "account/cost_sheet.hpp"
 #include "common/bitset.hpp"
 #include "common/views.hpp"
+#include "grow/monotonic.hpp"
 #include "grow/split.hpp"
 
 namespace farthing {
+
+// The split of a leaf that was counted before its turn, see count_ahead.hpp. The rows of this process are parted by it.
+struct CountedSplit {
+    index_t feature = -1;    // -1: none was
+    Split split;
+    index_t n_left = 0;      // rows of this process that go left
+    index_t left_rows = 0;   // of all peers
+    index_t histogram = -1;  // of the smaller child
+};
 
 // Its rows are Workspace::rows[begin .. end); its peers hold others.
 struct Leaf {
@@ -22,6 +32,7 @@ struct Leaf {
     index_t histogram = -1;
     bool counted_for_next_root = false;  // its sums are in the next tree's root histogram
     std::uint64_t key = 0;               // random key of its draws
+    ValueBounds bounds;                  // of its value and of those below it
     std::vector<std::int64_t> sums;
     Bitset constant;                     // positions of columns known to hold a single bin here
     OwnedFeatures path;                  // row ledger: the features on the path from the root
@@ -29,6 +40,7 @@ struct Leaf {
     std::vector<Split> splits;
     Split split;  // the split of the candidate
     Candidate candidate;
+    CountedSplit ahead;
 
     index_t n() const { return end - begin; }  // rows of this process
 };

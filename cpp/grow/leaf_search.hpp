@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/bitset.hpp"
 #include "common/counter_rng.hpp"
 #include "common/interrupt.hpp"
 #include "common/peers.hpp"
@@ -21,6 +22,7 @@
 #include "grow/histogram.hpp"
 #include "grow/histogram_pool.hpp"
 #include "grow/leaf.hpp"
+#include "grow/monotonic.hpp"
 #include "grow/root_histogram_update.hpp"
 #include "grow/split.hpp"
 #include "grow/split_chooser.hpp"
@@ -35,12 +37,15 @@ namespace farthing {
 // the cells that a whole histogram would clear, subtract and scan.
 constexpr index_t kDirectShare = 3;
 
-// Where a histogram comes from: counting rows, parent minus sibling, or the previous tree.
-enum class HistogramSource { rows, parent, last_tree };
+// Where a histogram comes from: counting rows, parent minus sibling, or it is there, from the previous tree or counted
+// before.
+enum class HistogramSource { rows, parent, counted };
 
 template <class Target>
 class LeafSearch {
 public:
+    static constexpr bool kCountsAhead = true;
+
     // IN  workspace.rows: the training rows; columns: those that may be split on.
     // IN OUT root_update: null, or for all rows and all columns under the model ledger.
     LeafSearch(const BinnedTable& table, const Target& target, const GrowOptions& options, std::vector<index_t> columns,
@@ -79,11 +84,18 @@ public:
 
     // For the root, whose histogram may already be known from the previous tree.
     void find_root_splits(Leaf& root) {
-        if (!Target::kUpdatesRoot || !root_update_ || !root_update_->ready())
-            return find_splits(root, nullptr, HistogramSource::rows, true);
-        root.histogram = pool_.acquire();
-        std::copy(root_update_->root().begin(), root_update_->root().end(), pool_.data(root.histogram));
-        find_splits(root, nullptr, HistogramSource::last_tree, true);
+        if (!root_is_known()) {
+            const auto from = root.histogram < 0 ? HistogramSource::rows : HistogramSource::counted;
+            return find_splits(root, nullptr, from, true);
+        }
+        root.histogram = store(root_update_->root().data());
+        find_splits(root, nullptr, HistogramSource::counted, true);
+    }
+    bool root_is_known() const { return Target::kUpdatesRoot && root_update_ && root_update_->ready(); }
+    // The sum of the root's rows, if its histogram is known.
+    std::int64_t known_root_sum() const {
+        const std::vector<std::int64_t>& root = root_update_->root();
+        return std::accumulate(root.begin(), root.begin() + table_.first_bin[1], std::int64_t{0});
     }
 
     // Finds the histograms and best splits of one leaf (large is null) or of two siblings, in parallel over columns.
@@ -98,6 +110,7 @@ public:
         const bool finish_small = updates_root() && large && !want_small;
         const bool finish_large = updates_root() && large && !want_large;
         if (!want_small && !want_large && !finish_small) {
+            release_histogram(small);
             if (large) release_histogram(*large);
             return;
         }
@@ -107,7 +120,8 @@ public:
             if (want_large) find_splits_directly(*large);
             return;
         }
-        const bool fill_small = subtract || (want_small && from == HistogramSource::rows);
+        const bool counted = subtract && small.histogram >= 0;  // before its turn
+        const bool fill_small = (subtract && !counted) || (want_small && from == HistogramSource::rows);
         const bool fill_large = want_large && !subtract;
         if (want_small && !is_direct(small) && small.histogram < 0) small.histogram = pool_.acquire();
         if (fill_large) large->histogram = pool_.acquire();
@@ -118,8 +132,8 @@ public:
 
         small_splits_.assign(want_small ? columns_.size() : 0, Split{});
         large_splits_.assign(want_large ? columns_.size() : 0, Split{});
-        const double small_score = want_small ? target_.node_score(small.sums.data()) : 0;
-        const double large_score = want_large ? target_.node_score(large->sums.data()) : 0;
+        const double small_score = want_small ? score_of(small) : 0;
+        const double large_score = want_large ? score_of(*large) : 0;
         const index_t n_filled = (fill_small ? small.n() : 0) + (fill_large ? large->n() : 0);
         // Siblings inherit the same constant columns from their parent; those are left out of all that follows.
         column_tasks_.select(columns_, small.constant);
@@ -131,7 +145,7 @@ public:
         column_tasks_.make_tasks(threads);
         // A thread counts and searches its columns in one go; with peers, their sums come in between.
         Peers* const peers = options_.peers;
-        if (peers) {
+        if (peers && (fill_small || fill_large)) {
             for_each_task(threads, [&](const ColumnTasks::Task& task) {
                 if (fill_small) fill(small, task, small_cells);
                 if (fill_large) fill(*large, task, large_cells);
@@ -172,6 +186,7 @@ public:
         if (want_small) store_splits(small, small_splits_);
         if (want_large) store_splits(*large, large_splits_);
         if (large && !want_large) release_histogram(*large);
+        if (counted && !want_small) release_histogram(small);
     }
 
     // After the tree: adds the leaves that were never searched again to the next root, and the expected targets of
@@ -192,7 +207,7 @@ public:
             for (const Leaf& leaf : leaves) {
                 if (leaf.node < 0) continue;
                 root_update_->expect_targets(target_, rows_.data() + leaf.begin, leaf.n(),
-                                             target_.step(leaf.sums.data()), options_.n_threads);
+                                             target_.step(leaf.sums.data(), leaf.bounds), options_.n_threads);
             }
             root_update_->finish_tree(target_);
         }
@@ -209,6 +224,30 @@ public:
     void release_histogram(Leaf& leaf) {
         pool_.release(leaf.histogram);
         leaf.histogram = -1;
+    }
+
+    // For count_ahead.hpp.
+    index_t histogram_length() const { return table_.n_all_bins() * width_; }
+    index_t reserve() { return pool_.acquire(); }
+    void release(index_t histogram) { pool_.release(histogram); }
+    std::int64_t* cells(index_t histogram) { return pool_.data(histogram); }
+    index_t store(const std::int64_t* total) {
+        const index_t histogram = pool_.acquire();
+        if (histogram >= 0) std::copy(total, total + histogram_length(), pool_.data(histogram));
+        return histogram;
+    }
+    // Counts the rows of this process in [begin, end) of the training rows.
+    // OUT cells: their histogram; zero on entry.
+    void count(index_t begin, index_t end, std::int64_t* cells) {
+        Leaf counted;
+        counted.begin = begin;
+        counted.end = end;
+        counted.constant = Bitset(n_columns());
+        gather_targets(counted);
+        column_tasks_.select(columns_, counted.constant);
+        const int threads = threads_for(options_.n_threads, column_tasks_.size());
+        column_tasks_.make_tasks(threads);
+        for_each_task(threads, [&](const ColumnTasks::Task& task) { fill(counted, task, cells); });
     }
 
 private:
@@ -250,7 +289,24 @@ private:
         const double histogram = static_cast<double>(table_.n_all_bins() * width_) * sizeof(std::int64_t);
         const index_t n_here = options_.peers ? options_.peers->n_rows() / options_.peers->size() : table_.n_rows;
         const double allowed = 0.4 * static_cast<double>(n_here * table_.n_columns());
-        return std::max<index_t>(4, static_cast<index_t>(allowed / std::max(histogram, 1.0)));
+        const auto n = std::max<index_t>(4, static_cast<index_t>(allowed / std::max(histogram, 1.0)));
+        if (!options_.peers) return n;
+        // A histogram that peers have to add up again costs more than memory: all of a small tree, if they are small.
+        constexpr double kSmall = 64 << 20;
+        const auto n_small = static_cast<index_t>(kSmall / std::max(histogram, 1.0));
+        return std::max(n, std::min(2 * std::min<index_t>(options_.max_leaves, index_t{1} << 20), n_small));
+    }
+
+    double score_of(const Leaf& leaf) const {
+        if constexpr (Target::kMonotonic) {
+            return target_.node_score(leaf.sums.data(), leaf.bounds);
+        } else {
+            return target_.node_score(leaf.sums.data());
+        }
+    }
+
+    SplitConstraint constraint_of(const Leaf& leaf, index_t column) const {
+        return {leaf.bounds, options_.direction(column)};
     }
 
     bool samples_columns() const { return options_.max_features < n_columns(); }
@@ -275,7 +331,7 @@ private:
     void find_splits_directly(Leaf& leaf) {
         gather_targets(leaf);
         if (options_.peers) count_with_peers(leaf);
-        const double node_score = target_.node_score(leaf.sums.data());
+        const double node_score = score_of(leaf);
         if (samples_columns()) {
             order_.resize(columns_.size());
             std::iota(order_.begin(), order_.end(), index_t{0});
@@ -325,7 +381,7 @@ private:
             fill_present_bins(target_, present, bins_.data(), targets_ + leaf.begin, leaf.n(), bins.n_bins, cells);
         }
         SplitSearch<Target> search(target_, leaf.sums.data(), node_score, options_.min_rows_leaf, scratch_.data(),
-                                   least_gain);
+                                   least_gain, constraint_of(leaf, column));
         if (bins.categorical) return search.categorical(cells, bins.n_bins);
         const std::optional<index_t> sampled = n_cuts(leaf);
         if (!sampled) return search.numeric(cells, bins.n_bins, present, present);
@@ -360,7 +416,8 @@ private:
     Split search(const Leaf& leaf, double node_score, index_t column, const std::int64_t* cells,
                  std::vector<std::int64_t>& scratch) const {
         const ColumnBins& bins = table_.columns[column];
-        SplitSearch<Target> search(target_, leaf.sums.data(), node_score, options_.min_rows_leaf, scratch.data());
+        SplitSearch<Target> search(target_, leaf.sums.data(), node_score, options_.min_rows_leaf, scratch.data(), 0,
+                                   constraint_of(leaf, column));
         const std::int64_t* first = cells + table_.first_bin[column] * width_;
         return bins.categorical ? search.categorical(first, bins.n_bins) : search.numeric(first, bins.n_bins);
     }
@@ -368,14 +425,15 @@ private:
     // Adds one column of a final leaf to the next tree's root histogram.
     void add_to_next_root(const Leaf& leaf, index_t place, const std::int64_t* cells) {
         if constexpr (Target::kUpdatesRoot) {
-            root_update_->add_column(table_, target_, columns_[place], cells, target_.step(leaf.sums.data()));
+            root_update_->add_column(table_, target_, columns_[place], cells,
+                                     target_.step(leaf.sums.data(), leaf.bounds));
         }
     }
 
     // Adds the columns that are constant in a final leaf, and marks the leaf as added.
     void finish_leaf(Leaf& leaf) {
         if constexpr (Target::kUpdatesRoot) {
-            const std::int64_t step = target_.step(leaf.sums.data());
+            const std::int64_t step = target_.step(leaf.sums.data(), leaf.bounds);
             for (index_t c = 0; c < n_columns(); ++c) {
                 if (!leaf.constant.has(c)) continue;
                 root_update_->add_constant_column(table_, target_, columns_[c], rows_[leaf.begin], leaf.sums[0], step);

@@ -59,4 +59,10 @@ struct Split {
     BinSet right{};
 };
 
+// Whether two splits of a column part all rows alike.
+inline bool same_split(const Split& a, const Split& b) {
+    return a.bin == b.bin && a.categorical == b.categorical && a.missing == b.missing && a.left == b.left &&
+           a.right == b.right;
+}
+
 }  // namespace farthing

@@ -9,6 +9,7 @@
 
 #include "common/bits.hpp"
 #include "common/views.hpp"
+#include "grow/monotonic.hpp"
 #include "grow/split.hpp"
 
 namespace farthing {
@@ -49,14 +50,16 @@ struct SideSums<0> {
 
 // `Target` gives the gain, see target.hpp.
 // IN  node (width,): sums of the node; node_score: its score; scratch (4 * width,), for a target whose width is not
-// known when compiling; least_gain: splits that certainly gain less are of no use, and none is found if all do.
+// known when compiling; least_gain: splits that certainly gain less are of no use, and none is found if all do;
+// constraint: what a split has to keep.
 template <class Target>
 class SplitSearch {
 public:
     SplitSearch(const Target& target, const std::int64_t* node, double node_score, index_t min_rows,
-                std::int64_t* scratch, double least_gain = 0)
+                std::int64_t* scratch, double least_gain = 0, const SplitConstraint& constraint = {})
         : target_(target), node_(node), node_score_(node_score), min_rows_(min_rows), least_gain_(least_gain),
-          width_(target.width()), scratch_(scratch), n_(target.n_rows(node)) {}
+          constraint_(constraint), constrained_(constraint.active()), width_(target.width()), scratch_(scratch),
+          n_(target.n_rows(node)) {}
 
     // IN cells (n_bins + 1, width): sums per bin, missing values last.
     Split numeric(const std::int64_t* cells, index_t n_bins) {
@@ -129,6 +132,8 @@ private:
     double node_score_;
     index_t min_rows_;
     double least_gain_;
+    SplitConstraint constraint_;
+    bool constrained_;
     index_t width_;
     std::int64_t* scratch_;
     const std::int64_t* missing_ = nullptr;
@@ -162,13 +167,24 @@ private:
         if (n_left < min_rows_ || n_ - n_left < min_rows_) return;
         Side right(scratch_, 1, width_);
         for (index_t i = 0; i < Side::width(width_); ++i) right.data()[i] = node_[i] - left.data()[i];
-        if (target_.gains_less(left.data(), right.data(), node_score_, std::max(best.gain, least_gain_))) return;
-        const double gain = target_.gain(left.data(), right.data(), node_score_);
+        // Values within bounds gain no more than others; the slack of the comparison needs a score above zero.
+        if (!(node_score_ < 0) &&
+            target_.gains_less(left.data(), right.data(), node_score_, std::max(best.gain, least_gain_))) {
+            return;
+        }
+        const double gain = gain_of(left.data(), right.data());
         if (gain > best.gain) {
             best.gain = gain;
             best.bin = bin;
             best.missing = missing;
         }
+    }
+
+    double gain_of(const std::int64_t* left, const std::int64_t* right) const {
+        if constexpr (Target::kMonotonic) {
+            if (constrained_) return target_.gain(left, right, node_score_, constraint_);
+        }
+        return target_.gain(left, right, node_score_);
     }
 };
 

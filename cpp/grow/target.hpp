@@ -16,6 +16,9 @@
 //     kCentersCuts, kUpdatesRoot     see grower.hpp and root_histogram_update.hpp
 //     kSparseValues                  whether most values of a node may be zero
 //     kAddsRows                      whether it has add_rows(sums, rows, n), faster than n times add(sums, row)
+//     kMonotonic                     whether values can be constrained (monotonic.hpp); then it also provides
+//     level(sums, bounds)            the number that is constrained: the value, within the bounds
+//     values(sums, bounds, out), node_score(sums, bounds), gain(left, right, node_score, constraint)
 #pragma once
 
 namespace farthing {

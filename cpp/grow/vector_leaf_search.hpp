@@ -27,6 +27,8 @@ namespace farthing {
 template <>
 class LeafSearch<VectorTarget> {
 public:
+    static constexpr bool kCountsAhead = false;
+
     LeafSearch(const BinnedTable& table, const VectorTarget& target, const GrowOptions& options,
                std::vector<index_t> columns, SplitChooser<VectorTarget>& chooser, Workspace& workspace,
                RootHistogramUpdate*)

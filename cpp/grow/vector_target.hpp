@@ -68,6 +68,7 @@ public:
     static constexpr bool kCentersCuts = false;  // boosted trees are small, so their nodes have few empty bins
     static constexpr bool kUpdatesRoot = false;
     static constexpr bool kAddsRows = true;
+    static constexpr bool kMonotonic = false;
 
     // IN  gradients (n_outputs, n); hessians (n_outputs, n), or empty for 1 each; searched: the outputs that splits are
     // searched by; min_hessian: a split that leaves a child a smaller sum of their hessians gains nothing.

@@ -29,6 +29,7 @@ public:
     using Row = VoteRow;
     static constexpr bool kUpdatesRoot = false;
     static constexpr bool kAddsRows = false;
+    static constexpr bool kMonotonic = false;
     static constexpr bool kSparseValues = false;  // every class has a vote
     static constexpr bool kCentersCuts = false;  // the trees are small, so their nodes have few empty bins
 

@@ -75,22 +75,19 @@ public:
         return table;
     }
 
-    // Parts one below the other. Sparse columns stay dense: their default bins are found as totals minus the rest, and
-    // the totals of a part are not those of the whole.
-    // IN  codes: of each part, row by row.
-    static BinnedTable join(const std::vector<Matrix<std::uint8_t>>& codes, std::vector<ColumnBins> columns) {
+    // Room for rows that `set_rows` fills, part by part. Sparse columns stay dense: their default bins are found as
+    // totals minus the rest, and the totals of a part are not those of the whole.
+    static BinnedTable empty(index_t n_rows, std::vector<ColumnBins> columns) {
         BinnedTable table;
         table.columns = std::move(columns);
-        index_t n_rows = 0;
-        for (const auto& part : codes) n_rows += part.n_rows;
         table.make_room(n_rows);
-        index_t row = 0;
-        for (const auto& part : codes) {
-            for (index_t i = 0; i < part.n_rows; ++i, ++row) {
-                for (index_t j = 0; j < table.n_columns(); ++j) table.codes.set(row, j, part(i, j));
-            }
-        }
         return table;
+    }
+    // IN  part: the codes of the rows from `first` on.
+    void set_rows(index_t first, const Matrix<std::uint8_t>& part) {
+        for (index_t i = 0; i < part.n_rows; ++i) {
+            for (index_t j = 0; j < n_columns(); ++j) codes.set(first + i, j, part(i, j));
+        }
     }
 
 private:

@@ -31,6 +31,7 @@
 #include "tests/optimal/test_tree_search.hpp"
 #include "tests/predict/test_predict.hpp"
 #include "tests/prune/test_closure.hpp"
+#include "tests/store/test_json_bounds.hpp"
 #include "tests/table/test_binned_table.hpp"
 
 int main() {
@@ -54,6 +55,7 @@ int main() {
     test_ledger_growth();
     test_vector_growth();
     test_predict();
+    test_json_bounds();
     test_adaboost();
     test_boosters();
     test_curtailed_vote();

@@ -237,9 +237,15 @@ def first_lines(results: Results) -> list[str]:
                 f"- {who}, {few}, depth {DEFAULT_DEPTH}: one tree for all classes is ahead on "
                 f"{sum(gap > 0 for gap in gaps)} of {len(group)} tables, by {np.mean(gaps):+.1f} points in "
                 f"the mean ({min(gaps):+.1f} to {max(gaps):+.1f}); one tree for each takes "
-                f"{min(faster):.1f} to {max(faster):.1f} times as long."
+                f"{min(faster):.1f} to {max(faster):.1f} times as long.{_behind(group, gaps)}"
             )
     return lines
+
+
+def _behind(tables: Sequence[str], gaps: Sequence[float]) -> str:
+    """Return where one tree for all classes is less accurate."""
+    found = [f"{table} ({gap:+.1f})" for table, gap in zip(tables, gaps, strict=True) if gap <= 0]
+    return f" It is not ahead on {', '.join(found)}." if found else ""
 
 
 def depth_rows(results: Results) -> list[list[str]]:
@@ -320,7 +326,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for name in tables
         for one in kept(args.kept, name, seed, n_rounds, most)
     ]
-    write_page(args.out, NAME, page(Results(measured), n_rounds, n_seeds), command(NAME))
+    line = command(NAME, "--rounds", n_rounds, "--seeds", n_seeds)
+    write_page(args.out, NAME, page(Results(measured), n_rounds, n_seeds), line)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 from typing import Any
@@ -29,7 +30,7 @@ def wide_strings(rng: np.random.Generator, files: Files) -> bytes:
 def long_names(rng: np.random.Generator, files: Files) -> bytes:
     """Long names above many items, so that a path for each item would take quadratic time."""
     package = Package.open(files[int(rng.integers(len(files)))])
-    inner: Any = [[0]] * int(rng.integers(1000, 100_000))
+    inner: Any = [[0]] * int(10 ** rng.uniform(3, 5))
     for _ in range(int(rng.integers(1, 20))):
         inner = {"n" * int(rng.integers(1, 100_000)): inner}
     package.model["params"] = inner
@@ -85,9 +86,13 @@ def native_arrays(rng: np.random.Generator, files: Files) -> bytes:
 
 def _with_sklearn(rng: np.random.Generator, files: Files) -> tuple[Package, list[dict[str, Any]]]:
     """Return a file with a scikit-learn model in it, and the fields of all such models."""
-    packages = [(package, _models(package.model)) for package in map(Package.open, files)]
-    package, models = _pick(rng, [pair for pair in packages if pair[1]])
-    return package, models
+    package = Package.open(_pick(rng, [data for data in files if _has_sklearn(data)]))
+    return package, _models(package.model)
+
+
+@functools.cache
+def _has_sklearn(data: bytes) -> bool:
+    return bool(_models(Package.open(data).model))
 
 
 def _models(plain: Any) -> list[dict[str, Any]]:

@@ -40,7 +40,10 @@ class Peers(Protocol):
 
     size: int
     n_rows: int
-    row_numbers: NDArray[np.int64]
+
+    @property
+    def row_numbers(self) -> NDArray[np.int64]:
+        """The place of each row of this process among all rows."""
 
     def sum(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the sums over all peers, entry by entry."""

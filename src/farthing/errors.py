@@ -22,6 +22,7 @@
     UnseenCategoryWarning  (UserWarning) categories that no training row had, which count as missing
     IdentifierWarning      (UserWarning) a column in which every training row has a value of its own
     OneClassWarning        (UserWarning) a target with a single class
+    UnrecordedWarning      (UserWarning) tests that a model asks for and records next to never hold
 """
 
 import inspect
@@ -105,6 +106,10 @@ class IdentifierWarning(UserWarning):
 
 class OneClassWarning(UserWarning):
     """All training rows have the same class, so the model predicts it for nothing."""
+
+
+class UnrecordedWarning(UserWarning):
+    """Records next to never hold a test that a model learns from or asks for."""
 
 
 class PrecisionWarning(UserWarning):

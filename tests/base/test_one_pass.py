@@ -74,3 +74,36 @@ def test_rows_pass_each_stage_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kind, "look", lambda self, *args: looked.append(args[1]) or look(self, *args))
     list(estimator.decide_variants(HEART.X))
     assert len(looked) == len(set(looked)) > 1
+
+
+@pytest.mark.parametrize("exit_", ["confidence", "learned"])
+def test_a_decider_has_the_bits_of_models_at_any_budget(exit_: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    estimator = MiserCascadeClassifier(**CASCADE, budget=50.0, exit=exit_).fit(HEART.X, HEART.y)
+    moved = [estimator.at(budget) for budget in (0.0, 17.0, 113.0, 400.0)]
+    caps = np.arange(len(HEART.y), dtype=np.float64)
+    alone = [[model.decide(HEART.X, budget=cap) for model in moved] for cap in (None, caps)]
+    kind, looked = type(estimator.fitted_), []
+    look = kind.look
+    monkeypatch.setattr(kind, "look", lambda self, *args: looked.append(args[1]) or look(self, *args))
+    for cap, expected in zip((None, caps), alone, strict=True):
+        looked.clear()
+        decide = estimator.decider(HEART.X, budget=cap)
+        for model, one in zip(moved, expected, strict=True):
+            found = decide(model)
+            assert np.array_equal(found.probabilities, one.probabilities)
+            assert np.array_equal(found.acquired, one.acquired)
+            assert np.array_equal(found.spent, one.spent)
+        assert len(looked) == len(set(looked)) > 1
+
+
+def test_a_decider_without_shared_stages_decides_alone() -> None:
+    estimator = GreedyMiserClassifier(**MISER).fit(HEART.X, HEART.y)
+    found = estimator.decider(HEART.X, budget=60.0)(estimator)
+    assert np.array_equal(found.probabilities, estimator.decide(HEART.X, budget=60.0).probabilities)
+    assert (found.spent <= 60.0).all()
+
+
+def test_a_decider_takes_models_of_its_fit_only() -> None:
+    decide = MiserCascadeClassifier(**CASCADE).fit(HEART.X, HEART.y).decider(HEART.X)
+    with pytest.raises(ValueError, match="same fit"):
+        decide(MiserCascadeClassifier(**CASCADE).fit(HEART.X, HEART.y))

@@ -176,3 +176,34 @@ def test_subnormal_prices_give_the_order_of_any_others() -> None:
     usual = ask_order(forest, alphas, CostSheet(prices))
     assert len(usual) > 3
     assert np.array_equal(ask_order(forest, alphas, CostSheet([5e-324 * price for price in prices])), usual)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_of_stumps_are_the_extremes_over_all_values(seed: int) -> None:
+    X, y = problem(seed)
+    model = AdaBoostClassifier(n_estimators=40, curtail=True).fit(X, y).fitted_
+    forest, plan = model.forest, model.curtailment
+    scores = model.predictor.dense_scores[:, 0]
+    roots = forest.offsets[:-1]
+    for place, column in enumerate(plan.order.tolist()):
+        own = [root for root in roots.tolist() if forest.feature[root] == column]
+        numbers = [forest.threshold[root] for root in own if forest.category[root] < 0]
+        n_codes = 64 * int(forest.category_widths[column])
+        sums = []
+        for value in [*numbers, np.inf, *range(n_codes), np.nan]:
+            turns = [forest.route(root, float(value)) for root in own]
+            sums.append(
+                sum(scores[root if turn is None else turn] for root, turn in zip(own, turns, strict=True))
+            )
+        assert plan.shared_low[place] == min(sums)
+        assert plan.shared_high[place] == max(sums)
+
+
+def test_columns_without_groups_are_ordered_as_with_groups_that_cost_nothing() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 5)), rng.integers(2, size=80)
+    prices = {f"x{j}": price for j, price in enumerate([0.0, 3.0, 0.0, 1e-310, 3.0])}
+    model = AdaBoostClassifier(n_estimators=30).fit(X, y).fitted_
+    alone, grouped = CostSheet(prices), CostSheet(prices, groups={"all": Group(0.0, list(prices))})
+    orders = [ask_order(model.forest, model.estimator_weights, sheet).tolist() for sheet in (alone, grouped)]
+    assert orders[0] == orders[1]

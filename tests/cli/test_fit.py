@@ -258,7 +258,7 @@ class TestReproduce:
         code, out, _ = run("reproduce", "--json")
         assert code == 0
         assert {"reyzin2011", "huang2015"} <= set(json.loads(out))
-        assert {"nan2018_edge", "front_door", "fuzz_store"} <= set(json.loads(out))
+        assert {"nan2018_edge", "front_door", "fuzz"} <= set(json.loads(out))
         assert not {"mutations", "fuzz_models", "pages"} & set(json.loads(out))
 
     def test_lists_them_by_folder(self, run, monkeypatch, pytestconfig):

@@ -20,7 +20,7 @@ from farthing.collective import bounds, count, group_totals, mean, total
 from farthing.costs import CostSheet
 from farthing.forests import BudgetTreeClassifier
 from farthing.learning.random_numbers import draw_rows
-from farthing.table import BinRules, PartTable, Schema, sample_of
+from farthing.table import BinRules, PartCodes, PartTable, Schema, sample_of
 from farthing.trees import Forest
 
 FLOATS = st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=30)
@@ -88,6 +88,10 @@ ESTIMATORS = {
     "model ledger": GreedyMiserRegressor(**MISER),
     "row ledger": GreedyMiserRegressor(**MISER, charge="row", budget=2.5, subsample=0.7, random_state=1),
     "gradient boosting": GradientBoostingRegressor(n_estimators=4, max_leaf_nodes=6),
+    "counted ahead": GreedyMiserRegressor(
+        **{**MISER, "max_depth": None, "tradeoff": 0.01}, max_leaf_nodes=31, learning_rate=0.9
+    ),
+    "monotonic": GreedyMiserRegressor(**MISER, charge="row", monotonic_cst=[1, -1, 0, 0, 1]),
     "classes": GreedyMiserClassifier(**MISER),
     "one tree": GreedyMiserClassifier(**MISER, multi_strategy="multi_output_tree", charge="row"),
     "tree": BudgetTreeClassifier(max_leaf_nodes=9, impurity="gini"),
@@ -101,7 +105,7 @@ def fit_among(
 
     def fit(rank: int) -> BudgetedEstimator:
         mine = places[rank]
-        table = PartTable(rows.schema, [rules.codes(rows.values[mine])], rules, 255)
+        table = PartTable(rows.schema, [PartCodes(rules.codes(rows.values[mine]))], rules, 255)
         part = TrainingSet(table, rows.target[mine], rows.weights[mine], rows.costs, rows.classes)
         return clone(estimator).fit_rows(part)
 

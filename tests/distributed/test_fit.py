@@ -66,6 +66,11 @@ ESTIMATORS = {
         "three",
     ),
     "error prices": (GreedyMiserClassifier(**MISER, error_costs=5.0), "two"),
+    "monotonic": (
+        GreedyMiserClassifier(**MISER, monotonic_cst=[1, -1, 0, 0, 0], subsample=0.7, random_state=3),
+        "two",
+    ),
+    "monotonic tree": (BudgetTreeClassifier(max_depth=4, monotonic_cst=[1, 0, 0, -1, 0]), "two"),
     "tree": (BudgetTreeClassifier(max_depth=4), "three"),
     "tree, error prices": (
         BudgetTreeClassifier(max_depth=3, impurity="gini", error_costs=[[0, 9, 1], [1, 0, 1], [4, 2, 0]]),

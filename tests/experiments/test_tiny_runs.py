@@ -31,12 +31,11 @@ BUNDLED = {
     "refusal",
     "resources",
     "reprice",
-    "fuzz_service",
-    "fuzz_store",
+    "fuzz",
     "hostile_load",
     "service_agreement",
 }
-NO_PAGE = {"fuzz_service", "fuzz_store", "hostile_load"}
+NO_PAGE = {"hostile_load"}
 
 
 def test_the_experiments_are_found():

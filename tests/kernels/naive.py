@@ -12,7 +12,7 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Protocol
@@ -148,15 +148,42 @@ def to_fixed(x: Sequence[float], sum_bits: int = 62) -> Fixed:
 # ---- criteria ----------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Constraint:
+    """Bounds of the values of both sides of a split, and their order: 1 rising, -1 falling, 0 any."""
+
+    lower: float = -math.inf
+    upper: float = math.inf
+    direction: int = 0
+
+    def clip(self, value: float) -> float:
+        return min(max(value, self.lower), self.upper)
+
+    def ordered(self, left: float, right: float) -> bool:
+        return (right - left) * self.direction >= 0
+
+    def below(self, left: float, right: float) -> tuple[Constraint, Constraint]:
+        """Return the bounds of what is below the left and the right side of a split with these values."""
+        if not self.direction:
+            return self, self
+        middle = min(max(left / 2 + right / 2, min(left, right)), max(left, right))
+        low, high = Constraint(self.lower, middle), Constraint(middle, self.upper)
+        return (low, high) if self.direction > 0 else (high, low)
+
+
+FREE = Constraint()
+
+
 class Target(Protocol):
     """What the rows are grown for. `cells` has what each row adds to the sums of its node; the last is 1."""
 
     cells: NDArray[np.int64]
 
-    def value(self, sums: NDArray[np.int64]) -> list[float]: ...
+    def value(self, sums: NDArray[np.int64], within: Constraint = FREE) -> list[float]: ...
+    def level(self, sums: NDArray[np.int64], within: Constraint) -> float: ...
     def cover(self, sums: NDArray[np.int64]) -> float: ...
     def population(self, sums: NDArray[np.int64]) -> float: ...
-    def gain(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> float: ...
+    def gain(self, left: NDArray[np.int64], right: NDArray[np.int64], within: Constraint = FREE) -> float: ...
     def pure(self, sums: NDArray[np.int64]) -> bool: ...
     def order_keys(self, sums: NDArray[np.int64]) -> list[float]: ...
 
@@ -178,9 +205,12 @@ class Gradients:
         self.l2_regularization = l2_regularization
         self.cells = np.array([self.g.values, self.h.values, [1] * n], dtype=np.int64).T
 
-    def value(self, sums: NDArray[np.int64]) -> list[float]:
+    def value(self, sums: NDArray[np.int64], within: Constraint = FREE) -> list[float]:
         weight = self.cover(sums) + self.l2_regularization
-        return [self.g.back(int(sums[0])) / weight if weight > 0 else 0.0]
+        return [within.clip(self.g.back(int(sums[0])) / weight if weight > 0 else 0.0)]
+
+    def level(self, sums: NDArray[np.int64], within: Constraint) -> float:
+        return self.value(sums, within)[0]
 
     def cover(self, sums: NDArray[np.int64]) -> float:
         return self.h.back(int(sums[1]))
@@ -188,15 +218,20 @@ class Gradients:
     def population(self, sums: NDArray[np.int64]) -> float:
         return float(sums[-1])
 
-    def explained(self, sums: NDArray[np.int64]) -> float:
+    def explained(self, sums: NDArray[np.int64], within: Constraint = FREE) -> float:
         weight = self.cover(sums) + self.l2_regularization
         g = self.g.back(int(sums[0]))
+        kept = self.level(sums, within)
+        if kept != self.level(sums, FREE):
+            return (2 * g - weight * kept) * kept
         return g * g / weight if weight > 0 else 0.0
 
-    def gain(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> float:
-        parts = self.explained(left) + self.explained(right)
-        rise = parts - self.explained(left + right)
-        return rise / 2 if rise > NOISE * parts else 0.0
+    def gain(self, left: NDArray[np.int64], right: NDArray[np.int64], within: Constraint = FREE) -> float:
+        if not within.ordered(self.level(left, within), self.level(right, within)):
+            return 0.0
+        parts = self.explained(left, within) + self.explained(right, within)
+        rise = parts - self.explained(left + right, within)
+        return rise / 2 if rise > NOISE * abs(parts) else 0.0
 
     def pure(self, sums: NDArray[np.int64]) -> bool:
         return False
@@ -255,11 +290,14 @@ class VectorGradients:
         s, k = self.n_searched, self.n_outputs
         return np.split(sums[:-1], [s, 2 * s, 2 * s + k])
 
-    def value(self, sums: NDArray[np.int64]) -> list[float]:
+    def value(self, sums: NDArray[np.int64], within: Constraint = FREE) -> list[float]:
         _, _, g, h = self.split_up(sums)
         weights = [self.h_fine.back(int(x)) + self.l2_regularization for x in h]
         tops = [self.g_fine.back(int(x)) for x in g]
         return [top / weight if weight > 0 else 0.0 for top, weight in zip(tops, weights, strict=True)]
+
+    def level(self, sums: NDArray[np.int64], within: Constraint) -> float:
+        return 0.0
 
     def cover(self, sums: NDArray[np.int64]) -> float:
         return add_up(self.h.back(int(x)) for x in self.split_up(sums)[1])
@@ -283,7 +321,7 @@ class VectorGradients:
     def unit(self) -> float:
         return self.g.unit * self.g.unit / self.h.unit
 
-    def gain(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> float:
+    def gain(self, left: NDArray[np.int64], right: NDArray[np.int64], within: Constraint = FREE) -> float:
         lanes = [0.0, 0.0]
         for (gl, hl), (gr, hr) in zip(self.quads(left), self.quads(right), strict=True):
             tops = [gl[k] * gl[k] * hr[k] + gr[k] * gr[k] * hl[k] for k in range(4)]
@@ -363,8 +401,11 @@ class Classes:
         self.cells[np.arange(len(labels)), labels] = self.weights.values
         self.cells[:, -1] = 1
 
-    def value(self, sums: NDArray[np.int64]) -> list[float]:
+    def value(self, sums: NDArray[np.int64], within: Constraint = FREE) -> list[float]:
         return [self.weights.back(int(total)) for total in sums[:-1]]
+
+    def level(self, sums: NDArray[np.int64], within: Constraint) -> float:
+        return self.order_keys(sums)[0]
 
     def cover(self, sums: NDArray[np.int64]) -> float:
         return self.weights.back(int(sums[:-1].sum()))
@@ -372,7 +413,10 @@ class Classes:
     def population(self, sums: NDArray[np.int64]) -> float:
         return self.cover(sums)
 
-    def gain(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> float:
+    def gain(self, left: NDArray[np.int64], right: NDArray[np.int64], within: Constraint = FREE) -> float:
+        levels = [self.level(side, within) for side in (left, right)]
+        if within != FREE and not (within.ordered(*levels) and all(x == within.clip(x) for x in levels)):
+            return 0.0
         whole, a, b = (self.impurity(self.value(sums)) for sums in (left + right, left, right))
         fall = whole - (max(a, b) if self.minimax else a + b)
         return fall if fall > NOISE * whole else 0.0
@@ -426,7 +470,12 @@ def candidates(target: Target, rows: NDArray[np.int64], bins: ColumnBins) -> Ite
 
 
 def best_split(
-    target: Target, rows: NDArray[np.int64], bins: ColumnBins, min_rows: int = 1, cuts: set[int] | None = None
+    target: Target,
+    rows: NDArray[np.int64],
+    bins: ColumnBins,
+    min_rows: int = 1,
+    cuts: set[int] | None = None,
+    within: Constraint = FREE,
 ) -> Split | None:
     """Return the split of the largest gain, the first of equals; None if nothing is gained.
 
@@ -441,7 +490,7 @@ def best_split(
         left, right = (part @ cells for part in (goes_left, ~goes_left))
         if min(left[-1], right[-1]) < min_rows:  # the last of a cell counts rows
             continue
-        split.gain = target.gain(left, right)
+        split.gain = target.gain(left, right, within)
         if split.gain > (best.gain if best else 0.0):
             best = split
     return best
@@ -499,6 +548,7 @@ class Node:
     right_codes: set[int] | None = None
     splits: dict[int, Split] = field(default_factory=dict)  # the best of each column; empty if closed
     key: int = 0  # of its draws of columns
+    within: Constraint = FREE
 
 
 @dataclass
@@ -547,6 +597,7 @@ class Grower:
     cuts_above: float = 0.0
     key: int = 0
     number: int | None = None
+    monotonic: Sequence[int] | None = None
 
     def grow(self, rows: NDArray[np.int64]) -> list[Node]:
         self.add_node(rows, 0, set(), self.key)
@@ -560,14 +611,28 @@ class Grower:
             n_leaves += 1
         return self.nodes
 
-    def add_node(self, rows: NDArray[np.int64], depth: int, path: set[int], key: int) -> int:
+    def constraint(self, within: Constraint, column: int) -> Constraint:
+        direction = 0 if self.monotonic is None else int(self.monotonic[column])
+        return Constraint(within.lower, within.upper, direction)
+
+    def add_node(
+        self, rows: NDArray[np.int64], depth: int, path: set[int], key: int, within: Constraint = FREE
+    ) -> int:
         sums = self.target.cells[rows].sum(axis=0)
-        node = Node(self.target.value(sums), self.target.cover(sums), rows, depth, path, key=key)
+        value, cover = self.target.value(sums, within), self.target.cover(sums)
+        node = Node(value, cover, rows, depth, path, key=key, within=within)
         self.nodes.append(node)
         place = len(self.nodes) - 1
         if depth < self.max_depth and not self.target.pure(sums):
             for j in self.drawn(place):
-                split = best_split(self.target, rows, self.bins[j], self.min_samples_leaf, self.cuts(j, node))
+                split = best_split(
+                    self.target,
+                    rows,
+                    self.bins[j],
+                    self.min_samples_leaf,
+                    self.cuts(j, node),
+                    self.constraint(within, j),
+                )
                 if split is not None:
                     node.splits[j] = split
         return place
@@ -630,8 +695,12 @@ class Grower:
             node.missing = self.unseen_missing(node.rows[goes_left], node.rows[~goes_left])
         path = {*node.path, offer.feature}
         left_key, right_key = (random_bits(node.key, 2**64 - 1 - side) for side in (0, 1))
-        node.left = self.add_node(node.rows[goes_left], node.depth + 1, path, left_key)
-        node.right = self.add_node(node.rows[~goes_left], node.depth + 1, path, right_key)
+        sides = [self.target.cells[node.rows[side]].sum(axis=0) for side in (goes_left, ~goes_left)]
+        constraint = self.constraint(node.within, offer.feature)
+        left, right = constraint.below(*(self.target.level(side, constraint) for side in sides))
+        left, right = (replace(bounds, direction=0) for bounds in (left, right))
+        node.left = self.add_node(node.rows[goes_left], node.depth + 1, path, left_key, left)
+        node.right = self.add_node(node.rows[~goes_left], node.depth + 1, path, right_key, right)
         if self.ledger == "model":
             self.owned = {*self.owned, offer.feature}
 

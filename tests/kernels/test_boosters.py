@@ -136,6 +136,32 @@ def test_purchases_have_the_bits_of_the_twin(loss, cap):
     assert np.array_equal(found[0][1], found[1][1])
 
 
+@LOSSES
+@pytest.mark.parametrize("cap", [None, 3.0])
+def test_falling_tradeoffs_have_the_bits_of_the_twin(loss, cap):
+    trainer = make_trainer(loss, weighted=True)
+    trainer = replace(trainer, folds=[Fold(trainer.final, trainer.final[:0])])
+    found = []
+    for boosters in (CompiledBoosters(trainer), PythonBoosters(trainer)):
+        holdings = Holdings(np.zeros(5, dtype=np.uint8), cap, np.array([0, 1, 3, 4]))
+        tradeoff, steps = 1000.0, []
+        while tradeoff >= 0.05:
+            tradeoff = boosters.buy_falling(tradeoff, holdings, least=0.05, fall=0.7)
+            steps.append((tradeoff, holdings.owned.tolist()))
+        found.append((steps, boosters.scores(0).copy()))
+    assert found[0][0] == found[1][0]
+    assert len(found[0][0]) > 1
+    assert np.array_equal(found[0][1], found[1][1])
+
+
+def test_falling_tradeoffs_end_with_the_time():
+    trainer = make_trainer(LOGISTIC, weighted=False)
+    boosters = CompiledBoosters(replace(trainer, folds=[Fold(trainer.final, trainer.final[:0])]))
+    nothing = Holdings(np.zeros(5, dtype=np.uint8), 0.0, np.arange(5))  # a budget that buys nothing
+    with deadline(time.time() + 0.01), pytest.raises(DeadlineReached):
+        boosters.buy_falling(1e300, nothing, least=1e-300, fall=1 - 1e-9)
+
+
 def test_a_loss_that_the_core_does_not_know_is_boosted_in_python():
     known = make_trainer(LOGISTIC, weighted=False)
     own = replace(known, loss=replace(LOGISTIC, core=None))

@@ -129,3 +129,27 @@ def test_threads_change_nothing(seed: int) -> None:
         rounds.run(lambda edges: int(np.argmax(edges)), n_rounds=8, max_depth=2)
         answers.append((rounds.edges, rounds.alphas, rounds.forest()))
     assert answers[0] == answers[1] == answers[2]
+
+
+@settings(max_examples=30, deadline=None)
+@given(tables(max_rows=40), SEEDS, st.integers(1, 3), st.booleans())
+def test_boosting_in_one_call_takes_the_largest_edge_in_each_round(
+    table: Table, seed: int, max_depth: int, intercept: bool
+) -> None:
+    bins = table.fast()
+    labels, weights = problem(seed, table.n_rows)
+    together, alone = (StumpRounds(bins, labels, weights) for _ in range(2))
+    # More rounds than the core does in one call, in two parts.
+    for n_rounds in (5, 40):
+        together.boost(n_rounds=n_rounds, intercept=intercept, max_depth=max_depth)
+        alone.run(
+            lambda edges: int(np.argmax(edges)), n_rounds=n_rounds, intercept=intercept, max_depth=max_depth
+        )
+        assert together.edges == alone.edges
+        assert together.alphas == alone.alphas
+    one, other = together.forest(), alone.forest()
+    assert (one is None) == (other is None)
+    if one is not None and other is not None:
+        assert np.array_equal(one.feature, other.feature)
+        assert np.array_equal(one.threshold, other.threshold)
+        assert np.array_equal(one.value, other.value)

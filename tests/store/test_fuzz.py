@@ -2,8 +2,8 @@
 
 import pytest
 from experiments.fuzz.fuzz_models import saved_models
-from experiments.fuzz.fuzz_store import fuzz, spoil
 from experiments.fuzz.mutations import MUTATIONS
+from experiments.fuzz.spoilt_files import fuzz, spoil
 
 EACH = 8  # cases of each mutation; `make fuzz` tries thousands
 

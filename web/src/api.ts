@@ -34,11 +34,9 @@ export class Service {
   }
 
   /** One step of a walk, of this version of the model only. */
-  async next(name: string, version: string, request: StepRequest): Promise<Step> {
+  next(name: string, version: string, request: StepRequest): Promise<Step> {
     const path = `v1/models/${encodeURIComponent(name)}/next`;
-    const step = await this.call<Step>(path, { ...request, reasons: true }, { "If-Match": `"${version}"` });
-    if (step.ask) step.ask.reason = step.reason?.text ?? null;
-    return step;
+    return this.call<Step>(path, { ...request, reasons: true }, { "If-Match": `"${version}"` });
   }
 
   private async call<T>(path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {

@@ -10,6 +10,7 @@ import {
   newConsultation,
   withAnswer,
   withGiven,
+  withPanel,
   withoutAnswer,
   withoutGiven,
 } from "./consultation";
@@ -18,7 +19,7 @@ import { download, exported } from "./export";
 import { Language } from "./i18n";
 import { keep, kept } from "./keeping";
 import { listen } from "./keys";
-import { type AskService, ModelReplaced, type Path, lastStep, replay } from "./replay";
+import { type AskService, ModelReplaced, type Path, lastStep, panelAfter, replay } from "./replay";
 import { type Settings, loadSettings, saveSettings } from "./settings";
 import { Sheet } from "./sheet";
 import { accountCard } from "./views/account";
@@ -26,6 +27,7 @@ import { beliefCard, strip } from "./views/belief";
 import { confirmed, isModalOpen, openModal } from "./views/dialog";
 import { drawHeader, drawPrintNote, loginForm, notice } from "./views/frame";
 import { optionsDialog } from "./views/options_dialog";
+import { panelDialog } from "./views/panel_dialog";
 import { type QuestionCard, announcement, questionCard } from "./views/question";
 import { recordCard } from "./views/record";
 import { testsCard } from "./views/tests";
@@ -201,6 +203,15 @@ export class App {
     whatIf: (feature) => {
       const view = this.view();
       if (view) whatIfDialog(view, feature, (made) => replay(this.ask(made), made, view));
+    },
+    orderPanel: () => {
+      const view = this.view();
+      if (view && asking(view)) {
+        panelDialog(view, {
+          look: (count) => panelAfter(this.ask(view.made), view.made, view.path, count),
+          apply: (entries) => this.change((made) => withPanel(made, entries)),
+        });
+      }
     },
     decide: () => {
       const view = this.view();

@@ -10,6 +10,8 @@ export interface Consultation {
   version: string;
   given: readonly { feature: string; value: Value }[];
   answers: readonly Entry[];
+  /** The features whose answers were ordered together, panel by panel; the others were asked one by one. */
+  panels: readonly (readonly string[])[];
   /** null means the model's own, or none. */
   budget: number | null;
   /** "Decide now". */
@@ -17,7 +19,7 @@ export interface Consultation {
 }
 
 export function newConsultation(model: string, version: string): Consultation {
-  return { model, version, given: [], answers: [], budget: null, stopped: false };
+  return { model, version, given: [], answers: [], panels: [], budget: null, stopped: false };
 }
 
 export const isRefused = (entry: Entry): entry is { feature: string; refused: true } => "refused" in entry;
@@ -34,8 +36,20 @@ export function withAnswer(made: Consultation, entry: Entry): Consultation {
   return { ...made, answers };
 }
 
+/** Answer questions that were ordered together. */
+export function withPanel(made: Consultation, entries: readonly Entry[]): Consultation {
+  const answered = entries.reduce(withAnswer, made);
+  const panel = entries.map((one) => one.feature);
+  return { ...answered, panels: [...answered.panels, panel] };
+}
+
 export function withoutAnswer(made: Consultation, feature: string): Consultation {
-  return { ...made, answers: made.answers.filter((one) => one.feature !== feature) };
+  const answers = made.answers.filter((one) => one.feature !== feature);
+  return { ...made, answers, panels: keptPanels(made.panels, (name) => name !== feature) };
+}
+
+function keptPanels(panels: Consultation["panels"], keeps: (feature: string) => boolean): string[][] {
+  return panels.map((panel) => panel.filter(keeps)).filter((panel) => panel.length > 0);
 }
 
 /** Enter what is known from the start; an answer to the same feature is replaced by it. */
@@ -50,8 +64,8 @@ export function withoutGiven(made: Consultation, feature: string): Consultation 
   return { ...made, given: made.given.filter((one) => one.feature !== feature) };
 }
 
-/** The request for the step after some answers. */
-export function requestOf(made: Consultation, path: readonly Entry[]): StepRequest {
+/** The request for the step after some answers; `rounds` are those of them that came in panels. */
+export function requestOf(made: Consultation, path: readonly Entry[], rounds: readonly (readonly string[])[] = []): StepRequest {
   const known = path.filter((one) => !isRefused(one)) as { feature: string; value: Value }[];
   // fromEntries, since a column may be called __proto__.
   return {
@@ -59,20 +73,25 @@ export function requestOf(made: Consultation, path: readonly Entry[]): StepReque
     known: Object.fromEntries(known.map((one) => [one.feature, one.value])),
     refused: path.filter(isRefused).map((one) => one.feature),
     budget: made.budget,
+    ...(rounds.length > 0 ? { rounds } : {}),
   };
 }
 
 /** Read a stored consultation, which anybody may have written; null if it is not one. */
 export function parseConsultation(plain: unknown): Consultation | null {
   if (!isObject(plain)) return null;
-  const { model, version, given, answers, budget, stopped } = plain;
+  const { model, version, given, answers, panels = [], budget, stopped } = plain;
   if (typeof model !== "string" || typeof version !== "string" || typeof stopped !== "boolean") return null;
   if (budget !== null && !(typeof budget === "number" && Number.isFinite(budget) && budget >= 0)) return null;
   if (!Array.isArray(given) || !Array.isArray(answers)) return null;
   if (!given.every(isValued) || !answers.every((one) => isValued(one) || isRefusal(one))) return null;
   const names = [...given, ...answers].map((one: { feature: string }) => one.feature);
   if (new Set(names).size < names.length) return null;
-  return { model, version, given, answers, budget, stopped };
+  if (!Array.isArray(panels) || !panels.every((panel) => Array.isArray(panel) && panel.length > 0)) return null;
+  const answered = new Set(answers.map((one: { feature: string }) => one.feature));
+  const together = panels.flat();
+  if (new Set(together).size < together.length || !together.every((name) => answered.has(name))) return null;
+  return { model, version, given, answers, panels, budget, stopped };
 }
 
 function isObject(plain: unknown): plain is Record<string, unknown> {
@@ -100,5 +119,7 @@ export function carriedOver(
   const given = made.given.filter(keeps);
   const answers = made.answers.filter(keeps);
   const dropped = [...made.given, ...made.answers].filter((entry) => !keeps(entry)).map((entry) => entry.feature);
-  return { made: { ...made, version, given, answers }, dropped };
+  const taken = new Set(answers.map((one) => one.feature));
+  const panels = keptPanels(made.panels, (name) => taken.has(name));
+  return { made: { ...made, version, given, answers, panels }, dropped };
 }

@@ -16,12 +16,13 @@ export function exported(view: View, now: Date): Record<string, unknown> {
     unit: sheet.about.unit,
     budget: made.budget,
     given: made.given.map((one) => ({ ...one, title: sheet.title(one.feature) })),
-    steps: path.steps.map(({ ask: question, entry, after }) => ({
+    steps: path.steps.map(({ ask: question, entry, after, inPanel }) => ({
       feature: question.feature,
       title: sheet.title(question.feature),
       price: question.price,
       group: question.group,
       ...(isRefused(entry) ? { refused: true } : { value: entry.value }),
+      ...(inPanel ? { panel: 1 + path.rounds.findIndex((round) => round.includes(entry.feature)) } : {}),
       spent: after.spent,
       prediction: after.decision.prediction,
       probabilities: after.decision.probabilities,

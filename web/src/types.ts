@@ -55,8 +55,29 @@ export interface Ask {
   feature: string;
   price: number;
   group: string | null;
-  /** Why it is asked; services that do not say leave it out. */
-  reason?: string | null;
+}
+
+/** One of the answers that make a difference, and what it would lead to. */
+export interface ReasonOutcome {
+  /** The answers that it stands for: "<= 3.5", "a, b" or "missing". */
+  answer: string;
+  probability: number;
+  prediction: Scalar;
+  probabilities: number[] | null;
+  asks: string | null;
+}
+
+export interface Reason {
+  measure: string;
+  risk: number | null;
+  fall: number | null;
+  outcomes: ReasonOutcome[];
+}
+
+export interface StopReason {
+  kind: string; // finished, or budget
+  too_expensive: string[];
+  refused: string[];
 }
 
 export interface Decision {
@@ -76,9 +97,11 @@ export interface Step {
   unused: string[];
   unseen: string[];
   version: string;
+  /** Questions to ask at once, if they were wanted. */
+  panel?: Ask[] | null;
   /** Why the feature is asked for, and why the walk has ended. */
-  reason?: { text: string } | null;
-  stop_reason?: { text: string } | null;
+  reason?: Reason | null;
+  stop_reason?: StopReason | null;
 }
 
 export interface StepRequest {
@@ -86,4 +109,8 @@ export interface StepRequest {
   known: Record<string, Value>;
   refused: string[];
   budget: number | null;
+  /** The features that were answered together, panel by panel. */
+  rounds?: readonly (readonly string[])[];
+  /** How many questions to ask at once are wanted. */
+  panel?: number;
 }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Consultation, carriedOver, newConsultation, parseConsultation, requestOf, withAnswer, withGiven, withoutAnswer } from "../src/consultation";
+import { type Consultation, carriedOver, newConsultation, parseConsultation, requestOf, withAnswer, withGiven, withPanel, withoutAnswer } from "../src/consultation";
 import { decodeAddress, encodeAddress } from "../src/keeping";
-import { ModelReplaced, lastStep, replay } from "../src/replay";
+import { ModelReplaced, lastStep, panelAfter, replay } from "../src/replay";
 import { FakeService } from "./model";
 
 const start = newConsultation("heart", "v1");
@@ -94,4 +94,56 @@ test("another file takes over what fits it", () => {
   assert.deepEqual(taken.dropped, ["age"]);
   assert.equal(taken.made.version, "v2");
   assert.deepEqual(taken.made.answers, [{ feature: "chol", value: 5 }]);
+});
+
+test("a panel is told test by test, after what was asked alone", async () => {
+  const service = new FakeService();
+  const alone = answered(start, ["age", 60]);
+  const path = await replay(service.ask, alone);
+  const made = withPanel(alone, [
+    { feature: "chol", value: 200 },
+    { feature: "cp", refused: true },
+  ]);
+  assert.deepEqual(made.panels, [["chol", "cp"]]);
+  service.requests = [];
+  // The model would end after chol; what was ordered is told all the same.
+  const all = await replay(service.ask, made, { made: alone, path });
+  assert.deepEqual(service.requests.map((one) => one.rounds), [[["chol"]], [["chol", "cp"]]]);
+  assert.deepEqual(service.requests.at(-1)?.known, { age: 60, chol: 200 });
+  assert.deepEqual(service.requests.at(-1)?.refused, ["cp"]);
+  assert.deepEqual(all.steps.map((step) => [step.ask.feature, step.ask.price, step.inPanel]), [
+    ["age", 1, false],
+    ["chol", 1, true],
+    ["cp", 0, true],
+  ]);
+  assert.deepEqual(all.unused, []);
+  service.requests = [];
+  await replay(service.ask, withAnswer(made, { feature: "cp", value: 4 }), { made, path: all });
+  assert.equal(service.requests.length, 1, "what comes before a changed answer is not asked again");
+});
+
+test("panels are kept with the consultation, and follow its answers", () => {
+  const made = withPanel(start, [
+    { feature: "age", value: 60 },
+    { feature: "cp", value: 4 },
+  ]);
+  assert.deepEqual(decodeAddress(encodeAddress(made)), made);
+  assert.deepEqual(withoutAnswer(made, "age").panels, [["cp"]]);
+  assert.deepEqual(withGiven(withoutAnswer(made, "age"), "cp", 4).panels, []);
+  assert.deepEqual(carriedOver(made, "v2", (feature) => feature === "age").made.panels, [["age"]]);
+  const { panels, ...older } = made;
+  assert.equal(panels.length, 1);
+  assert.deepEqual(parseConsultation(older)?.panels, [], "one that was stored before there were panels");
+  for (const bad of [7, [[]], [["chol"]], [["age"], ["age"]]]) assert.equal(parseConsultation({ ...made, panels: bad }), null);
+});
+
+test("the questions of a panel are asked for with the rounds before it", async () => {
+  const service = new FakeService();
+  const made = withPanel(start, [{ feature: "age", value: 60 }]);
+  const path = await replay(service.ask, made);
+  assert.deepEqual(await panelAfter(service.ask, made, path, 3), []);
+  assert.equal(service.requests.at(-1)?.panel, 3);
+  assert.deepEqual(service.requests.at(-1)?.rounds, [["age"]]);
+  await panelAfter(service.ask, start, await replay(service.ask, start), 2);
+  assert.deepEqual(service.requests.at(-1)?.rounds, [], "no rounds, rather than one of all answers");
 });

@@ -17,6 +17,7 @@ from farthing.base.pareto import pareto
 from farthing.base.point import Point
 from farthing.base.priced_errors import PricedErrorsMixin, PricedErrorsModel
 from farthing.base.ranker import RankerMixin, ValidatedRankerMixin
+from farthing.base.reference import Behaviour, Reference
 from farthing.base.registry import default_grid, get, register, registered, trials
 from farthing.base.regressor import ContractRegressor
 from farthing.base.sweep_context import SweepContext
@@ -26,6 +27,7 @@ from farthing.base.validated import ValidatedMixin
 
 __all__ = [
     "AnyBudgetMixin",
+    "Behaviour",
     "BudgetKind",
     "BudgetPathMixin",
     "BudgetedEstimator",
@@ -44,6 +46,7 @@ __all__ = [
     "PricedErrorsMixin",
     "PricedErrorsModel",
     "RankerMixin",
+    "Reference",
     "RegressorModel",
     "SweepContext",
     "TrainingSet",

@@ -19,7 +19,7 @@ from farthing.base.changed_parameters import Snapshot, advice
 from farthing.base.collection_fit import learn_collection
 from farthing.base.collection_predict import predict_lazily
 from farthing.base.files import PathLike, save
-from farthing.base.fitted import FittedModel
+from farthing.base.fitted import ClassifierModel, FittedModel
 from farthing.base.inputs import (
     check_cap,
     check_caps,
@@ -27,8 +27,10 @@ from farthing.base.inputs import (
     check_seeds,
     check_weights,
     n_threads,
+    target_column,
     warn_one_class,
 )
+from farthing.base.reference import Behaviour, Reference
 from farthing.base.training_set import TrainingSet
 from farthing.costs import CostSheet, CostsLike, split_budget
 from farthing.distributed.detect import is_collection
@@ -81,6 +83,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     fitted_: FittedModel
     # That of the class, for a model without labels.
     _labels: Labels = Labels()
+    # What the model did on rows at fit, see `with_reference`.
+    _reference: Reference | None = None
     # What the parameters were at the fit; that of the class, for a model from an older pickle, has none.
     _fit_parameters: Snapshot = Snapshot()
 
@@ -248,6 +252,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Set the fitted model, shared and not copied, and the attributes that scikit-learn expects."""
         self.fitted_ = model
         self._fit_parameters = Snapshot.of(self)
+        self.__dict__.pop("_reference", None)  # that of another model
         self.n_features_in_ = len(model.schema.names)
         if model.schema.named:
             self.feature_names_in_ = np.array(model.schema.names, dtype=object)
@@ -290,6 +295,60 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         check_is_fitted(self)
         names = [column.name for column in self.fitted_.questions.columns]
         labels.check(names, getattr(self.fitted_, "classes", None))
+
+    # What it did at fit.
+
+    @property
+    def reference_(self) -> Reference | None:
+        """What the model did on rows at fit, as counts; None if `with_reference` gave no rows."""
+        return self._reference
+
+    def with_reference(self, X: Any, y: Any = None) -> Self:
+        """Return the model with counts of what it does on some rows, which its file holds and an audit uses.
+
+        Parameters
+        ----------
+        X : array or frame, shape (n_rows, n_features)
+            Rows like those to come, best such that it did not learn from: spends, purchases, answers and
+            predictions are counted in bins. No row is kept.
+        y : array, shape (n_rows,), optional
+            Labels of rows that it did not learn from, for the calibration.
+
+        Returns
+        -------
+        estimator
+            It shares the fitted model with this one, which is left as it is.
+        """
+        return self.remembering(self.behaviour(X, y).reference())
+
+    def remembering(self, reference: Reference | None) -> Self:
+        """Return the model with such counts, of a file or of another process; None removes them."""
+        made: Self = copy(self)
+        made.__dict__["_reference"] = None
+        if reference is not None:
+            n_columns = len(self.fitted_.schema.names) if self.asks == "columns" else 0
+            n_classes = len(getattr(self.fitted_, "classes", ()))
+            wanted = (len(self.fitted_.costs.features), n_columns, n_classes)
+            if (len(reference.bought), len(reference.answers), len(reference.said)) != wanted:
+                raise ValueError("the reference is not one of the features and classes of the model")
+            made.__dict__["_reference"] = reference
+        return made
+
+    def behaviour(self, X: Any, y: Any = None) -> Behaviour:
+        """Return what the model does on rows: spends, purchases, answers, predictions and their truth."""
+        outputs, acquired = self.raw_outputs(X)
+        model = self.fitted_
+        values = np.empty((len(outputs), 0))
+        if self.asks == "columns":
+            values = encode(model.schema, X, type(self).__name__, needed=model.may_buy(), min_rows=0).values
+        spend = model.costs.total_rows(acquired)
+        if not isinstance(model, ClassifierModel):
+            return Behaviour(spend, acquired, values)
+        labels, likely = model.results(outputs)
+        places = np.searchsorted(model.classes, labels)
+        confidence = None if likely is None else likely[np.arange(len(places)), places]
+        right = None if y is None else labels == target_column(y)
+        return Behaviour(spend, acquired, values, places, len(model.classes), confidence, right)
 
     def hard_cap(self) -> float | None:
         """Return the hard budget per row as a number; None if there is none."""
@@ -454,6 +513,25 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         for params, model in self.variants():
             yield params, model, model.decide(X, budget=budget, **options)
 
+    def decider(self, X: Any, *, budget: Any = None, **options: Any) -> Callable[[Self], Decisions]:
+        """Return a function that decides about the same rows by any model of this fit.
+
+        Models that share stages pass these once, however many of them are asked.
+
+        Parameters
+        ----------
+        X : array, frame or PreparedTable
+            With all columns of the fit.
+        budget, **options
+            As in `decide_variants`.
+
+        Returns
+        -------
+        callable
+            From a model, such as ``self.at(budget)``, to what its ``decide(X)`` returns.
+        """
+        return lambda model: model.decide(X, budget=budget, **options)
+
     def raw_outputs(
         self, X: Any, *, budget: Any = None, seeds: Any = None, refused: Any = None
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -603,7 +681,11 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def variant(self, params: Mapping[str, Any], model: FittedModel) -> Self:
         """Return a copy with other parameters and another fitted model for the same table."""
-        made: Self = copy(self).set_params(**params)
+        made: Self = copy(self)
+        if params.keys() <= set(self._get_param_names()):
+            made.__dict__.update(params)
+        else:  # parameters of nested estimators; it looks up those of all of them, for each variant
+            made.set_params(**params)
         return made.adopt(model)
 
     def save(self, path: PathLike) -> None:

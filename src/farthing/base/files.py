@@ -23,6 +23,7 @@ from typing import (
 from farthing import store
 from farthing.base import registry
 from farthing.base.fitted import ClassifierModel, FittedModel, optional_fields
+from farthing.base.reference import Reference
 from farthing.errors import FarthingError, FileError
 from farthing.labels import Labels
 
@@ -52,7 +53,8 @@ def register_reader(kind: str, build: Callable[[dict[str, Any]], Any]) -> None:
 def save(model: BudgetedEstimator, path: PathLike) -> None:
     """Write a fitted model to one file."""
     labels = {"labels": model.labels_} if model.labels_ else {}
-    store.write(path, kind_of(model), state_of(model) | labels)
+    reference = {} if model.reference_ is None else {"reference": model.reference_}
+    store.write(path, kind_of(model), state_of(model) | labels | reference)
 
 
 def kind_of(model: BudgetedEstimator) -> str:
@@ -129,8 +131,13 @@ def build(kind: str, state: dict[str, object]) -> BudgetedEstimator:
     """Build a fitted model from the state of `state_of`, checking everything; the file may be hostile."""
     params, fitted = _section(state, "params"), _section(state, "fitted")
     labels = state.get("labels", _NO_LABELS)
-    if set(state) - {"labels"} != {"params", "fitted"}:
-        raise FileError(f"a model holds params and fitted, and perhaps labels; got {sorted(state)}")
+    reference = state.get("reference")
+    if set(state) - {"labels", "reference"} != {"params", "fitted"}:
+        raise FileError(
+            f"a model holds params and fitted, and perhaps labels and a reference; got {sorted(state)}"
+        )
+    if not isinstance(reference, Reference | None):
+        raise FileError(f"the reference of a model must be a Reference; got {type(reference).__name__}")
     if not isinstance(labels, Labels):
         raise FileError(f"the labels of a model must be Labels; got {type(labels).__name__}")
     estimator = unfitted(kind, params)
@@ -150,7 +157,7 @@ def build(kind: str, state: dict[str, object]) -> BudgetedEstimator:
     if isinstance(model, ClassifierModel):
         model.check_probabilities()
     estimator.n_threads()  # raises here, not at the first prediction, if n_jobs of the file is invalid
-    return estimator.adopt(model).with_labels(labels)
+    return estimator.adopt(model).with_labels(labels).remembering(reference)
 
 
 @cache

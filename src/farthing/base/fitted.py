@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,11 @@ from farthing.walks.plans import Link, LinkStep, Plan
 
 #: Metadata of a field that a file may lack; it is None then.
 OPTIONAL: Final = {"optional": True}
+
+#: From a model and the hard budget of each row to raw outputs and what is acquired.
+SharedOutputs: TypeAlias = Callable[
+    ["FittedModel", NDArray[np.float64] | None], tuple[NDArray[np.float64], NDArray[np.bool_]]
+]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -254,6 +259,26 @@ class FittedModel(ABC):
         """
         for variant, budget in zip(variants, budgets, strict=True):
             yield variant.outputs(values, budget=budget, n_threads=n_threads)
+
+    def shared_outputs(self, values: NDArray[np.floating], *, n_threads: int = 1) -> SharedOutputs | None:  # noqa: ARG002
+        """Return a function that predicts the same rows by any model of the same fit, moved to any budget.
+
+        Unlike `outputs_of_variants` it need not know the models in advance. Models whose variants share
+        stages override this; None means that nothing is shared.
+
+        Parameters
+        ----------
+        values : ndarray, shape (n_rows, n_features)
+            The encoded table.
+        n_threads : int
+            Threads to use; any number gives the same bits.
+
+        Returns
+        -------
+        callable or None
+            From a model and the hard budget of each row, or None, to the bits of the model's own `outputs`.
+        """
+        return None
 
     @property
     def ledger_names(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,9 @@ class PricedErrorsMixin(ContractClassifier):
 
     `TrainingSet.header` has the table for the model, which is a `PricedErrorsModel`.
     """
+
+    # Also where a subclass passes it on among other options of `fit`.
+    __metadata_request__fit: ClassVar[dict[str, None]] = {"row_error_costs": None}
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, row_error_costs: Any = None, **options: Any

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from farthing.table import PreparedTable, encode
 
 class ValidatedMixin(BudgetedEstimator):
     """``fit(X, y, validation=...)``: ``_learn`` gets these rows as a `TrainingSet` named ``validation``."""
+
+    # Also where a subclass passes it on among other options of `fit`.
+    __metadata_request__fit: ClassVar[dict[str, None]] = {"validation": None}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None) -> Self:
         """Learn from a table.

@@ -36,12 +36,27 @@ def audit(  # noqa: PLR0917 - typer takes the options from here
         typer.Option(help="With --reprice: rows to fit on at the new prices, to see what repricing loses."),
     ] = None,
     target: Annotated[
-        str | None, typer.Option(help="The column of both tables to predict, for --refit-on.")
+        str | None,
+        typer.Option(
+            help="The column of the table with the truth: its calibration is compared with that at fit. "
+            "Needed for --refit-on."
+        ),
     ] = None,
+    missing: Annotated[
+        str,
+        typer.Option(
+            help="What a missing entry means: measured, or unordered, a test that nobody ordered; then spend "
+            "and accuracy are estimated from what the records hold."
+        ),
+    ] = "measured",
     separator: Separator = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a model spends on a table: on average, by feature and by group."""
+    """Show what a model spends on a table: on average, by feature and by group.
+
+    If the model's file says what it did at fit, as those of ``farthing fit`` do, the verdict on drift comes
+    first.
+    """
     with clear_errors():
         from farthing.report.audit import audit as account_of  # noqa: PLC0415 - slow to import
 
@@ -64,7 +79,7 @@ def audit(  # noqa: PLR0917 - typer takes the options from here
                 lost = _loss(fitted, sheet, read_table(refit_on, separator), rows, target)
             fitted = fitted.reprice(sheet)
             sheet = fitted.costs_
-        found = account_of(fitted, frame, sheet)
+        found = account_of(fitted, frame, sheet, y=_truth(rows, target), missing=missing)
         certificate = fitted.fitted_.certificate
     payload = {
         "rows": found.n_rows,
@@ -83,10 +98,21 @@ def audit(  # noqa: PLR0917 - typer takes the options from here
         "features": found.features(),
         "groups": found.groups(),
         "guarantee": None if certificate is None else asdict(certificate),
+        "drift": None if found.drift is None else found.drift.to_dict(),
+        "records": None if found.records is None else found.records.to_dict(),
         "reprice": None if lost is None else asdict(lost) | {"loss": lost.loss},
     }
     text = str(found) if certificate is None else f"{found}\n\nGuaranteed: {certificate}"
     emit(payload, text if lost is None else f"{text}\n\n{str(lost).capitalize()}", as_json=as_json)
+
+
+def _truth(rows: Any, target: str | None) -> Any:
+    """Return the column with the truth, if one is named."""
+    if target is None:
+        return None
+    if target not in rows.columns:
+        raise ValueError(f"the table has no column {target!r}; it has {', '.join(map(str, rows.columns))}")
+    return rows[target].to_numpy()
 
 
 def _loss(fitted: Any, sheet: Any, learn: Any, test: Any, target: str) -> Any:

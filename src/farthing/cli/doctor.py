@@ -13,10 +13,10 @@ from farthing.cli.app import app
 from farthing.cli.output import AsJson, clear_errors, emit
 
 # Extras for users; the others are for developers of Farthing.
-EXTRAS = ("cli", "serve", "report", "adaptive", "mlflow")
+EXTRAS = ("cli", "serve", "report", "adaptive", "mlflow", "frames")
 DEPENDENCIES = (
     *("numpy", "scipy", "scikit-learn", "joblib"),
-    *("pandas", "polars", "pyarrow", "lightgbm", "xgboost", "catboost"),
+    *("pandas", "polars", "pyarrow", "narwhals", "lightgbm", "xgboost", "catboost"),
 )
 
 

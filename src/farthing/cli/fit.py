@@ -45,6 +45,8 @@ from farthing.cli.task import Task
 
 # The part of a time limit that is kept for the report, if there is one.
 _REPORT_SHARE: Final = 0.25
+# Rows whose spends, purchases and answers are counted for later audits.
+_REFERENCE_ROWS: Final = 2000
 
 
 @app.command()
@@ -161,7 +163,7 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
             model.fit(problem.X, problem.y, sample_weight=problem.weights, **problem.queries)
         for message in dict.fromkeys(str(item.message) for item in caught):
             warn(message)
-        model = model.with_labels(sheet)
+        model = _with_reference(model.with_labels(sheet), problem, seed)
         # Saved before the report: if that fails, the model is not lost.
         model.save(output)
         if report is not None:
@@ -182,6 +184,15 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
     }
     emit(payload, _text(model, output, report), as_json=as_json)
     return model
+
+
+def _with_reference(model: Any, problem: Problem, seed: int) -> Any:
+    """Return the model with counts of what it does on rows that it learned from, for later audits."""
+    import numpy as np  # noqa: PLC0415 - slow to import
+
+    drawn = np.random.default_rng(seed).permutation(len(problem.y))[:_REFERENCE_ROWS]
+    # Without the truth: predictions of rows that were learned from are right too often.
+    return model.with_reference(problem.X.iloc[np.sort(drawn)])
 
 
 def _tell_of_cluster(model: Any, output: Path, *, as_json: bool) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -265,8 +265,8 @@ class WorkerPeers:
         Of this rank.
     n_rows : int
         Rows of all ranks.
-    row_numbers : ndarray of int64, shape (n_here,)
-        The place of each row of this worker among all rows.
+    row_ranges : sequence of range
+        The places of the rows of this worker among all rows.
 
     Attributes
     ----------
@@ -276,13 +276,18 @@ class WorkerPeers:
         Seconds that this rank spent in them, waiting included.
     """
 
-    def __init__(self, seat: Seat, post: Post, n_rows: int, row_numbers: NDArray[np.int64]) -> None:
+    def __init__(self, seat: Seat, post: Post, n_rows: int, row_ranges: Sequence[range]) -> None:
         self.size = seat.size
         self.n_rows = n_rows
-        self.row_numbers = row_numbers
+        self._row_ranges = row_ranges
         self.n_exchanges = 0
         self.exchange_seconds = 0.0
         self._post = post
+
+    @property
+    def row_numbers(self) -> NDArray[np.int64]:
+        """The place of each row of this worker among all rows, made on demand."""
+        return np.concatenate([np.arange(part.start, part.stop) for part in self._row_ranges])
 
     @property
     def n_bytes(self) -> int:

@@ -274,7 +274,7 @@ class _JoinAndLearn:
 
     def __call__(self, ordered: Sequence[BinnedPart], rules: BinRules) -> Any:
         table = PartTable(self.whole.schema, [part.codes for part in ordered], rules, self.max_bins)
-        target, weights = _joined(ordered)
+        target, weights = _taken_over(ordered)
         qid = None
         if ordered[0].qid is not None:
             queries = np.concatenate([part.qid for part in ordered if part.qid is not None])
@@ -292,5 +292,20 @@ class _JoinAndLearn:
 
 def _joined(parts: Sequence[BinnedPart] | Sequence[HeldOut]) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Return target and weights, one part below the other."""
-    weights = [np.ones(len(part.target)) if part.weights is None else part.weights for part in parts]
-    return np.concatenate([part.target for part in parts]), np.concatenate(weights)
+    target = np.concatenate([part.target for part in parts])
+    given = [part.weights for part in parts if part.weights is not None]
+    # Ones that take no memory.
+    return target, np.concatenate(given) if given else np.broadcast_to(1.0, target.shape)
+
+
+def _taken_over(parts: Sequence[BinnedPart]) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Return the same, and let the parts look into it, so that nothing is in memory twice."""
+    target, weights = _joined(parts)
+    first = 0
+    for part in parts:
+        end = first + len(part.target)
+        part.target = target[first:end]
+        if part.weights is not None:
+            part.weights = weights[first:end]
+        first = end
+    return target, weights

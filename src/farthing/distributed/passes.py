@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from farthing.distributed.exchange import open_to_peers
 from farthing.errors import TableError
-from farthing.table import BinRules, PartFacts, Schema
+from farthing.table import BinRules, PartCodes, PartFacts, Schema
 
 # From labels or numbers to codes with the classes, or to floats with None.
 EncodeTarget: TypeAlias = Callable[[Any], tuple[NDArray[Any], NDArray[Any] | None]]
@@ -98,15 +98,17 @@ class Place:
     held: NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class BinnedPart:
     """A partition as a fit keeps it: a byte per entry, and what belongs to the rows.
+
+    A rank that joins its parts takes their arrays over: from then on the part looks into those of the rank.
 
     Parameters
     ----------
     number : int
         Place of the partition in the collection.
-    codes : ndarray of uint8, shape (n_rows, n_features)
+    codes : PartCodes
         Bins.
     target : ndarray, shape (n_rows,)
         Codes of classes, or floats.
@@ -114,19 +116,24 @@ class BinnedPart:
         None for 1 each.
     qid : ndarray, shape (n_rows,), or None
         Queries.
-    row_numbers : ndarray of int64, shape (n_rows,)
-        Place of each row among all training rows.
+    first : int
+        Place of its first row among all training rows; the others follow.
     held_out : HeldOut or None
         Its rows for validation.
     """
 
     number: int
-    codes: NDArray[np.uint8]
+    codes: PartCodes
     target: NDArray[Any]
     weights: NDArray[np.float64] | None
     qid: NDArray[Any] | None
-    row_numbers: NDArray[np.int64]
+    first: int
     held_out: HeldOut | None = None
+
+    @property
+    def row_numbers(self) -> range:
+        """Place of each row among all training rows."""
+        return range(self.first, self.first + len(self.codes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,11 +220,11 @@ def bin_partition(reading: Reading, place: Place, rows: RawRows, whole: Whole, r
         queries = None if qid is None else _queries(qid, len(target))
         return BinnedPart(
             place.number,
-            rules.codes(values if everything else values[kept]),
+            PartCodes(rules.codes(values if everything else values[kept])),
             target if everything else target[kept],
             given if given is None or everything else given[kept],
             queries if queries is None or everything else queries[kept],
-            np.arange(place.first, place.first + int(kept.sum()), dtype=np.int64),
+            place.first,
             HeldOut(rules.codes(values[held]), target[held], None if given is None else given[held])
             if len(held)
             else None,

@@ -9,9 +9,7 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
-import numpy as np
 from distributed import Client, Future, get_worker, secede, wait
-from numpy.typing import NDArray
 
 from farthing.collective import among
 from farthing.distributed.exchange import PeerLost, Post, Seat, WorkerPeers, leave, open_to_peers
@@ -34,7 +32,10 @@ class Part(Protocol):
     """What a rank gets of each of its partitions."""
 
     number: int
-    row_numbers: NDArray[np.int64]
+
+    @property
+    def row_numbers(self) -> range:
+        """Places of its rows among all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +267,7 @@ def _pause(ranks: list[Future]) -> None:
 def _run_rank(task: RankTask, seat: Seat, parts: list[Part], shared: Any, saved: list[Any]) -> Outcome:
     """Run the job on one worker, among its peers."""
     ordered = sorted(parts, key=lambda part: part.number)
-    numbers = np.concatenate([part.row_numbers for part in ordered])
+    numbers = [part.row_numbers for part in ordered]
     worker = get_worker()
     key = worker.get_current_task()
     # Ranks wait for each other: with the places of their workers taken, two fits at once would wait for ever.

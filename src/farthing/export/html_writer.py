@@ -12,7 +12,7 @@ from farthing.export.tables import Tables
 from farthing.service.model_description import describe
 
 
-def write_html(program: Program, name: str, model: BudgetedEstimator) -> Written:
+def write_html(program: Program, name: str, model: BudgetedEstimator, *, embedded: bool = False) -> Written:
     """Return a page that runs a model offline, from disk.
 
     Parameters
@@ -22,6 +22,8 @@ def write_html(program: Program, name: str, model: BudgetedEstimator) -> Written
         The name of the file: ``name.html``.
     model : estimator
         The model of the program, for its labels.
+    embedded : bool
+        Whether the page will be in a sandboxed frame, where browsers grant no storage and no history.
     """
     tables = Tables.of(program)
     sheet = model.costs_
@@ -40,6 +42,8 @@ def write_html(program: Program, name: str, model: BudgetedEstimator) -> Written
         f"(() => {{\nconst MODEL = {js_text(model_data(program, tables))};\n"
         f"const OFFLINE = {js_text(offline)};\n{walk}\n{runtime('offline.js')}}})();\n"
     )
+    if embedded:
+        script = runtime("embedded.js") + script
     page = (files("farthing.service") / "page.html").read_text(encoding="utf-8")
     head, opening, rest = page.partition("<script>")
     if not opening or "<script>" in rest:

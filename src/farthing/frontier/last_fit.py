@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
@@ -20,6 +20,10 @@ from farthing.frontier.aiming import aim_at
 from farthing.frontier.data_split import SweepRows
 from farthing.frontier.fold_curves import SettingCurves, with_params
 from farthing.typing import Floats
+from farthing.walks import Decisions
+
+# From a model of a fit to its decisions about some rows.
+Decide: TypeAlias = Callable[[Any], Decisions]
 
 # Rows on which the spend of every variant is measured; that of the model handed over is measured on all.
 _MOST_ROWS: Final = 5000
@@ -108,9 +112,15 @@ def fit_on_all(
         )
     model.fit(rows.table, rows.y, **rows.fit_options(model))
     cap = budget if hard else None
-    path = _path(setting, model, rows, cap)
+    some = _some(rows)
+    decide: Decide = model.decider(some.table, budget=cap)
+    path = _path(setting, model, some, cap, decide)
     if budget is not None and not hard:
-        whole, model = model, _aim(setting, model, path, promised, rows=rows, budget=budget)
+
+        def spend_of(moved: BudgetedEstimator) -> float:
+            return _mean(decide(moved).spent, some) * setting.growth
+
+        whole, model = model, _aim(setting, model, path, promised, spend_of=spend_of, budget=budget)
         if model is not whole:
             path = reachable(path, model)
     spend = model.spend(rows.table, budget=cap)
@@ -157,9 +167,10 @@ def deliver_again(
     again = clone(model).fit(rows.table, rows.y, **rows.fit_options(model))
     cap = budget if hard else None
     some = _some(rows)
+    decide: Decide = again.decider(some.table, budget=cap)
 
     def spend_of(variant: BudgetedEstimator) -> float:
-        return _mean(variant.spend(some.table, budget=cap), some) * growth
+        return _mean(decide(variant).spent, some) * growth
 
     if budget is not None and not hard and isinstance(again, AnyBudgetMixin):
         known = [(aim, spend_of(again.at(aim))) for aim in again.other_budgets()]
@@ -168,7 +179,7 @@ def deliver_again(
     order = np.argsort(spends, kind="stable")
     found = []
     for params, variant in [*again.variants(), (dict(path[-1].params), again)]:
-        spend = variant.spend(some.table, budget=cap)
+        spend = decide(variant).spent
         mean = _mean(spend, some) * growth
         score = path[-1].score if hard else float(np.interp(mean, spends[order], scores[order]))
         found.append(
@@ -266,20 +277,14 @@ def _aim(
     path: Sequence[Point],
     promised: Point,
     *,
-    rows: SweepRows,
+    spend_of: Callable[[BudgetedEstimator], float],
     budget: float,
 ) -> BudgetedEstimator:
     """Return the variant of the last fit to hand over within a mean budget."""
     fits = [point for point in path if point.spend <= spending_limit(budget)]
     if isinstance(model, AnyBudgetMixin) and model.budget_kind == "mean":
-        some = _some(rows)
         nominal = [(point.params["budget"], point.spend) for point in path if set(point.params) == {"budget"}]
-
-        def spend_of(aim: float) -> float:
-            return _mean(model.at(aim).spend(some.table), some) * setting.growth
-
-        found = aim_at(budget, nominal, spend_of)
-        return model.at(found)
+        return model.at(aim_at(budget, nominal, lambda aim: spend_of(model.at(aim))))
     if not fits:
         return variant_of(model, min(path, key=lambda point: point.spend).params)
     if setting.is_any_budget:
@@ -318,13 +323,12 @@ def _quote(setting: SettingCurves, params: Mapping[str, Any], spend: float) -> P
 
 
 def _path(
-    setting: SettingCurves, model: BudgetedEstimator, rows: SweepRows, cap: float | None
+    setting: SettingCurves, model: BudgetedEstimator, some: SweepRows, cap: float | None, decide: Decide
 ) -> list[Point]:
     """Return the figures of each variant of a fitted model.
 
     Those of a method that aims at budgets itself are made near to each other in spend.
     """
-    some = _some(rows)
 
     def point(params: Mapping[str, Any], spend: Floats) -> Point:
         check_deadline()
@@ -333,10 +337,12 @@ def _path(
         most = float(spend.max())
         return replace(quoted, params=dict(params), spend=expected, max_spend=most, estimator=None)
 
-    told = model.decide_variants(some.table, budget=cap)
-    points = [point(params, decided.spent) for params, _, decided in told]
+    if not isinstance(model, AnyBudgetMixin) or model.budget_kind == "hard":
+        told = model.decide_variants(some.table, budget=cap)
+        return [point(params, decided.spent) for params, _, decided in told]
+    points = [point(params, decide(variant).spent) for params, variant in model.variants()]
     least = _LEAST_SHARE * max(one.spend for one in points)
-    if not isinstance(model, AnyBudgetMixin) or model.budget_kind == "hard" or least == 0:
+    if least == 0:
         return points  # with a spend of 0 at every budget there is nothing between them
     for _ in range(_MOST_BETWEEN):
         known = sorted((p.params["budget"], p.spend) for p in points if set(p.params) == {"budget"})
@@ -349,7 +355,7 @@ def _path(
         if ratio <= 1 + _DENSE:
             break
         params = {"budget": (low + high) / 2}
-        points.append(point(params, model.at(params["budget"]).spend(some.table)))
+        points.append(point(params, decide(model.at(params["budget"])).spent))
     # The model itself comes last.
     points.append(points.pop(next(i for i, one in enumerate(points) if not one.params)))
     return points

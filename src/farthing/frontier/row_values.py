@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from farthing.base.choice import AS_GOOD
 from farthing.frontier.evaluation import Evaluation
-from farthing.frontier.scorer import Scorer
+from farthing.frontier.scorer import Figures
 from farthing.typing import Floats
 
 # Rows of a fold that are compared; more would add little, and every model of every fit keeps them.
@@ -92,30 +92,27 @@ class RowValuesOf:
 
     Parameters
     ----------
-    scorer : Scorer
-        Gives the scores of rows.
     rows : ndarray of int64, shape (n_rows,)
         Numbers of the held-out rows in the whole table.
     """
 
-    def __init__(self, scorer: Scorer, rows: NDArray[np.int64]) -> None:
-        self._scorer = scorer
+    def __init__(self, rows: NDArray[np.int64]) -> None:
         self._some = some_rows(len(rows))
         self._rows = rows[self._some]
         self._found: list[tuple[Values, Values, Values]] | None = []
         self._weights: Floats | None = None
 
-    def add(self, evaluation: Evaluation) -> None:
-        """Add a model; one whose score has no values of rows ends the collection."""
+    def add(self, evaluation: Evaluation, figures: Figures) -> None:
+        """Add a model, with what the scorer says of it; one without values of rows ends the collection."""
         if self._found is None:
             return
-        found = self._scorer.of_rows(evaluation)
+        found = figures.of_rows
         # Targets may be numbers of dtype object.
         scores = None if found is None else np.asarray(found, dtype=np.float64)
         if scores is None or not np.isfinite(scores).all():
             self._found = None
             return
-        losses = self._scorer.losses_of_rows(evaluation)
+        losses = figures.losses_of_rows
         picked = (scores, -scores if losses is None else losses, evaluation.spend)
         self._found.append(tuple(values[self._some].astype(np.float32) for values in picked))  # type: ignore[arg-type]
         weights = np.ones(len(evaluation.y)) if evaluation.weights is None else evaluation.weights

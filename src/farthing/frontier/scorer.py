@@ -4,10 +4,30 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 from farthing.frontier.evaluation import Evaluation
 from farthing.typing import Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Figures:
+    """All that a scorer says of an evaluation.
+
+    Attributes
+    ----------
+    score, error
+        As `Scorer.quick` returns them.
+    loss, of_rows, losses_of_rows
+        As the methods of these names return them.
+    """
+
+    score: float
+    error: float | None
+    loss: float
+    of_rows: Floats | None
+    losses_of_rows: Floats | None
 
 
 class Scorer(ABC):
@@ -47,6 +67,13 @@ class Scorer(ABC):
     def losses_of_rows(self, evaluation: Evaluation) -> Floats | None:  # noqa: ARG002
         """Return the ``loss`` of each row, shape (n_rows,); None if there is none."""
         return None
+
+    def figures(self, evaluation: Evaluation) -> Figures:
+        """Return the score, its error and loss, and those of rows; a mean over rows computes these once."""
+        score, error = self.quick(evaluation)
+        return Figures(
+            score, error, self.loss(evaluation), self.of_rows(evaluation), self.losses_of_rows(evaluation)
+        )
 
     def identity(self) -> Any:
         """Return a value that identifies this scorer, the same in every process."""

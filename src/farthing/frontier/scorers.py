@@ -21,7 +21,7 @@ from farthing.frontier.scikit_learn_scores import (
     PrecisionScore,
     ScikitLearnScore,
 )
-from farthing.frontier.scorer import Scorer
+from farthing.frontier.scorer import Figures, Scorer
 from farthing.metrics import ndcg_by_query, prefix_precision_by_query
 from farthing.typing import Floats
 
@@ -139,6 +139,12 @@ class RowScore(Scorer):
     def loss(self, evaluation: Evaluation) -> float:
         """Return the smooth measure; NaN if the score has none."""
         return math.nan if self.smooth is None else evaluation.mean(self.smooth(evaluation))
+
+    def figures(self, evaluation: Evaluation) -> Figures:
+        """Return all that is said of an evaluation, from one value and one loss of each row."""
+        of_rows, losses = self.of_rows(evaluation), self.losses_of_rows(evaluation)
+        loss = math.nan if losses is None else evaluation.mean(losses)
+        return Figures(*_mean(evaluation, of_rows), loss, of_rows, losses)
 
     def identity(self) -> Any:
         """Return the name: scores of the same name have the same functions."""

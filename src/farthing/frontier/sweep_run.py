@@ -216,31 +216,36 @@ def _measure(run: SweepRun, candidate: Candidate, fold: int) -> tuple[Any, float
     rows: list[list[Any]] = []
     best = (-math.inf, -math.inf, model, 0.0)
     slow = CurveErrors(run.scorer)
-    values = RowValuesOf(run.scorer, run.held_out_numbers(fold))
+    values = RowValuesOf(run.held_out_numbers(fold))
 
     def add(params: Mapping[str, Any], variant: Any, evaluation: Evaluation) -> float:
         """Add a model of the fit, and return its mean spend."""
         nonlocal best
         check_deadline()
-        score, error = run.scorer.quick(evaluation)
+        figures = run.scorer.figures(evaluation)
+        score, error = figures.score, figures.error
         spend, most = evaluation.mean_spend(), float(evaluation.spend.max())
         if error is None:
             slow.add(len(rows), spend, score, evaluation)
-        values.add(evaluation)
-        rows.append([dict(params), spend, most, score, error, run.scorer.loss(evaluation)])
+        values.add(evaluation, figures)
+        rows.append([dict(params), spend, most, score, error, figures.loss])
         # The variant that the aim would take: the most expensive within it, or else the cheapest.
         fits = run.aim is None or spend <= spending_limit(run.aim)
         variance = float(evaluation.spend.var()) / len(evaluation.spend)
         best = max(best, (0.0 if fits else -spend, spend, variant, variance), key=lambda one: one[:2])
         return spend
 
-    for params, variant, evaluation in _evaluations(model, held_out, run.costs, run.cap):
-        add(params, variant, evaluation)
-    if run.aim is not None and isinstance(model, AnyBudgetMixin) and model.budget_kind == "mean":
+    if run.aim is None or not isinstance(model, AnyBudgetMixin) or model.budget_kind != "mean":
+        for params, variant, evaluation in _evaluations(model, held_out, run.costs, run.cap):
+            add(params, variant, evaluation)
+    else:
+        decide = model.decider(held_out.table, budget=run.cap)
+        for params, variant in model.variants():
+            add(params, variant, _evaluation(variant, decide(variant), held_out))
 
         def move(budget: float) -> float:
             moved = model.at(budget)
-            return add({"budget": budget}, moved, evaluate(moved, held_out, run.costs, run.cap))
+            return add({"budget": budget}, moved, _evaluation(moved, decide(moved), held_out))
 
         known = [(row[0]["budget"], row[1]) for row in rows if set(row[0]) == {"budget"}]
         aim_at(run.aim, known, move)

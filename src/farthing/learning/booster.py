@@ -98,6 +98,8 @@ class TreeSettings:
         one output.
     n_threads : int
         Threads to use; any number gives the same bits.
+    monotonic : ndarray of int8, shape (n_features,), or None
+        Constraints on the values of trees, see `Grower`.
 
     Examples
     --------
@@ -117,9 +119,12 @@ class TreeSettings:
     newton: bool = True
     multi_output: bool = False
     n_threads: int = 1
+    monotonic: NDArray[np.int8] | None = None
 
     @classmethod
-    def of(cls, estimator: Any, n_outputs: int = 1) -> TreeSettings:
+    def of(
+        cls, estimator: Any, n_outputs: int = 1, monotonic: NDArray[np.int8] | None = None
+    ) -> TreeSettings:
         """Take the settings from the parameters of an estimator, for a loss with some number of outputs.
 
         Without the parameter, ``leaf`` is "newton" and ``multi_strategy`` "one_output_per_tree".
@@ -135,6 +140,7 @@ class TreeSettings:
             newton=getattr(estimator, "leaf", "newton") == "newton",
             multi_output=grows_multi_output(strategy, n_outputs),
             n_threads=estimator.n_threads(),
+            monotonic=monotonic,
         )
 
     def make_grower(
@@ -162,6 +168,7 @@ class TreeSettings:
             ledger=ledger,
             tradeoff=tradeoff,
             n_threads=self.n_threads,
+            monotonic=self.monotonic,
         )
 
     def min_hessian(self, total: float) -> float:

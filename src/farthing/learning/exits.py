@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -142,21 +141,32 @@ class Exits:
         exact = [] if self.price is None else [1.0]
         # Stopping all rows at one stage is always an option.
         alone = np.where(np.arange(n_stages) >= np.arange(n_stages)[:, np.newaxis], ALWAYS, NEVER)
-        points = self.best([*self._core.solve(np.append(tradeoffs, exact)), *alone])
-        found = [thresholds for _, _, thresholds in points]
-        for (less, _, low), (more, _, high) in pairwise(points):
-            ratio = float(per_price(more, less))
-            n_steps = min(_MOST_STEPS, int(np.ceil(np.log(ratio) / _STEP))) if less else _MOST_STEPS
-            found += [*self._core.between(low, high, np.arange(1, n_steps) / n_steps)]
-        return self.best(found)
+        spends, errors, found = self._efficient(
+            np.concatenate([self._core.solve(np.append(tradeoffs, exact)), alone])
+        )
+        if len(found) > 1:
+            less, more = spends[:-1], spends[1:]
+            # The first spend may be 0, and the ratio infinite.
+            ratios = np.where(less > 0, per_price(more, less), np.inf)
+            steps = np.minimum(_MOST_STEPS, np.ceil(np.log(ratios) / _STEP)).astype(np.int64).tolist()
+            between = [
+                self._core.between(found[i], found[i + 1], np.arange(1, n_steps) / n_steps)
+                for i, n_steps in enumerate(steps)
+                if n_steps > 1
+            ]
+            spends, errors, found = self._efficient(np.concatenate([found, *between]))
+        return list(zip(spends.tolist(), errors.tolist(), found, strict=True))
 
     def best(self, found: Sequence[Floats]) -> list[ExitPoint]:
         """Return the efficient thresholds with their mean spend and error, cheapest first."""
-        spends, errors = self._core.evaluate(np.array(found))
-        return [
-            (float(spends[place]), float(errors[place]), found[place])
-            for place in pareto(spends, -errors).tolist()
-        ]
+        spends, errors, thresholds = self._efficient(np.array(found))
+        return list(zip(spends.tolist(), errors.tolist(), thresholds, strict=True))
+
+    def _efficient(self, thresholds: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return mean spends, mean errors and thresholds of the efficient ones of some, cheapest first."""
+        spends, errors = self._core.evaluate(thresholds)
+        places = pareto(spends, -errors)
+        return spends[places], errors[places], thresholds[places]
 
     def between(self, low: Floats, high: Floats, part: float) -> Floats:
         """Return thresholds between those of two budgets, by rank.

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import numpy as np
 
 from farthing._core import FoldBoosters as CoreBoosters
-from farthing.deadline import check_deadline
+from farthing.deadline import check_deadline, deadline_end
 from farthing.learning.out_of_fold import Columns, Holdings, OutOfFoldTrainer
 from farthing.typing import Floats
 
@@ -62,6 +62,24 @@ class FoldBoosters(ABC):
             Whether anything was bought.
         """
 
+    def buy_falling(self, tradeoff: float, holdings: Holdings, *, least: float, fall: float) -> float:
+        """Try `buy` at falling trade-offs until a round buys something, and return the last trade-off.
+
+        Parameters
+        ----------
+        tradeoff : float
+            The first trade-off.
+        holdings : Holdings
+            As in `buy`.
+        least : float
+            The least trade-off that is tried, above zero; a smaller one is returned if nothing was bought.
+        fall : float
+            Factor of the trade-off after each round that buys nothing.
+        """
+        while tradeoff >= least and not self.buy(tradeoff, holdings):
+            tradeoff *= fall
+        return tradeoff
+
     @abstractmethod
     def losses_after(self, sets: Sequence[Columns], n_rounds: int) -> list[float]:
         """Return the held-out loss after more rounds over each of some sets; the rounds are undone."""
@@ -111,12 +129,25 @@ class CompiledBoosters(FoldBoosters):
 
     def buy(self, tradeoff: float, holdings: Holdings) -> bool:
         """Add a round that may buy columns; see `FoldBoosters.buy`."""
+        return self._buy(tradeoff, holdings, least=tradeoff, fall=0.5)[0]
+
+    def buy_falling(self, tradeoff: float, holdings: Holdings, *, least: float, fall: float) -> float:
+        """Try rounds at falling trade-offs, in one call of the core; see `FoldBoosters.buy_falling`."""
+        bought = False
+        # The core returns early if the time is over, which ends the fit here.
+        while not bought and tradeoff >= least:
+            bought, tradeoff = self._buy(tradeoff, holdings, least=least, fall=fall)
+        return tradeoff
+
+    def _buy(self, tradeoff: float, holdings: Holdings, *, least: float, fall: float) -> tuple[bool, float]:
+        """Return whether anything was bought, and the trade-off that was reached."""
         check_deadline()
-        owned = self._core.buy(holdings.columns, holdings.owned, holdings.cap, tradeoff)
-        if owned is None:
-            return False
-        holdings.owned = owned
-        return True
+        owned, reached = self._core.buy(
+            holdings.columns, holdings.owned, holdings.cap, tradeoff, least, fall, deadline_end()
+        )
+        if owned is not None:
+            holdings.owned = owned
+        return owned is not None, reached
 
     def loss(self) -> float:
         """Return the mean loss of the held-out rows."""

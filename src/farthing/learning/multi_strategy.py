@@ -18,7 +18,7 @@ MULTI_STRATEGY_TEXT: Final = """multi_strategy : {"auto", "one_output_per_tree",
         where it was mostly more accurate. Its splits gain the sum over the classes of their gains,
         with more than 32 classes over the 32 with the largest gradients."""
 
-# The least number of outputs with one tree for all; measured by experiments/boards/class_trees.py.
+# The least number of outputs with one tree for all; docs/results/class_trees.md has the measurements.
 _LEAST_OUTPUTS: Final = 4
 
 

@@ -13,6 +13,8 @@ from farthing.base import BudgetedEstimator, TreeModel, n_threads
 from farthing.base.inputs import check_caps, check_weights
 from farthing.costs import CostSheet, CostsLike
 from farthing.forests import from_model
+from farthing.learning.unordered import RecordJudgement, check_missing, judge_records
+from farthing.report.drift import Drift, compare
 from farthing.table import encode
 from farthing.trees import Predictor, Progress
 
@@ -55,6 +57,11 @@ class Audit:
         Share of the rows that buy any feature of each group.
     resources : dict of str to tuple of float
         What a row takes of each further resource: the mean and the maximum.
+    records : RecordJudgement or None
+        With ``missing="unordered"``: the estimates of spend and accuracy from what the records hold. All
+        other figures are those of rows whose missing entries are paid for and missing.
+    drift : Drift or None
+        The comparison with what the model did at fit; None if it has no `reference_`.
     """
 
     sheet: CostSheet
@@ -68,6 +75,8 @@ class Audit:
     few_at_most: int
     group_share: NDArray[np.float64]
     resources: dict[str, tuple[float, float]] = field(default_factory=dict)
+    records: RecordJudgement | None = None
+    drift: Drift | None = None
 
     def features(self) -> dict[str, list[Any]]:
         """Return one entry per feature, as columns by name, in the order of the sheet.
@@ -129,6 +138,10 @@ class Audit:
         parts = ["\n".join(heads), explained, _table(self.features(), words, used_only="share")]
         if self.sheet.group_names:
             parts.append("Shared costs of groups:\n" + _table(self.groups(), words, used_only="share"))
+        if self.drift is not None:
+            parts.insert(0, str(self.drift))
+        if self.records is not None:
+            parts.insert(0, f"{self.records}\n\nIf missing entries were paid for and missing:")
         return "\n\n".join(parts)
 
 
@@ -140,6 +153,8 @@ def audit(
     quantiles: Sequence[float] = (0.1, 0.5, 0.9, 1.0),
     few_at_most: int = 7,
     sample_weight: Any = None,
+    y: Any = None,
+    missing: str = "measured",
     n_jobs: int | None = None,
 ) -> Audit:
     """Measure what a model spends on a table, on what, and how often it uses what it buys.
@@ -158,6 +173,13 @@ def audit(
         Maximum number of tests of a feature by one row that counts as few; 7 in table 4.1 of Nan's thesis.
     sample_weight : array, shape (n_rows,), optional
         Weight of each row in means and shares; quantiles are over rows.
+    y : array, shape (n_rows,), optional
+        The truth, to compare the calibration with that at fit, and for the estimate of the accuracy with
+        ``missing="unordered"``.
+    missing : {"measured", "unordered"}
+        What a missing entry means: that it was measured and is missing, or that nobody ordered the test. Then
+        the spend and the accuracy that the model would have are estimated from the records; see
+        `farthing.learning.unordered.estimates` for the formulas and what they need to be right.
     n_jobs : int, optional
         Threads, as in joblib.
 
@@ -178,6 +200,8 @@ def audit(
     """
     if not isinstance(model, BudgetedEstimator):
         model = from_model(model)
+    reference = model.reference_
+    records = judge_records(model, X, y) if check_missing(missing) else None
     # Other prices change the account, not the model: it still buys as its own prices made it learn to.
     sheet = own = model.fitted_.costs
     if costs is not None:
@@ -208,6 +232,8 @@ def audit(
             name: (float(mean(taken)), float(taken.max(initial=0.0)))
             for name, taken in ((name, each.total_rows(acquired)) for name, each in sheet.resources.items())
         },
+        records=records,
+        drift=None if reference is None else compare(model, model.behaviour(X, y), reference),
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from farthing.store.strict_json import MAX_VALUES, TooManyValuesError, loads
+from farthing.store.strict_json import MAX_VALUES, TooManyValuesError, check_bounds, loads
 
 Place: TypeAlias = tuple[str | int, ...]
 
@@ -50,7 +50,7 @@ class BadRequestError(Exception):
         self.problems = problems[:MAX_PROBLEMS]
 
 
-def parse(data: bytes, max_values: int = MAX_VALUES) -> Any:
+def parse(data: bytes, max_values: int = MAX_VALUES, max_items: int = MAX_VALUES) -> Any:
     """Parse a body as strictly as a model file: no duplicate key, no NaN, no number out of range.
 
     Parameters
@@ -59,6 +59,8 @@ def parse(data: bytes, max_values: int = MAX_VALUES) -> Any:
         The body.
     max_values : int
         Largest number of values that the model could use; a body with more is refused before it is parsed.
+    max_items : int
+        Likewise of one list or object.
 
     Returns
     -------
@@ -82,16 +84,52 @@ def parse(data: bytes, max_values: int = MAX_VALUES) -> Any:
     """
     try:
         # Strict parsing is fast but cannot say where it failed; only a bad body is parsed twice.
-        return loads(data, max_values)
+        return loads(data, max_values, max_items)
     except TooManyValuesError:
-        message = f"the body holds more values than the model can use; at most {max_values} are allowed"
-        raise BadRequestError(422, [Problem((), message, "too_many")]) from None
+        raise _too_many(max_values, max_items) from None
     except (ValueError, RecursionError) as error:
         problems = _find_faults(data)
         if problems:
             raise BadRequestError(422, problems) from None
         reason = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
-        raise BadRequestError(400, [Problem((), f"the body is not valid JSON: {reason}", "json")]) from None
+        raise _not_json(reason) from None
+
+
+def check_beginning(data: bytes, max_values: int, max_items: int) -> None:
+    """Refuse a body by its first bytes, while the rest is still to come, if `parse` would for its size.
+
+    Raises
+    ------
+    BadRequestError
+        If they hold too many values already, or are nested too deep.
+
+    Examples
+    --------
+    >>> check_beginning(b'{"known": {"chol', max_values=100, max_items=100)
+    >>> try:
+    ...     check_beginning(b"[" * 1000, max_values=10_000, max_items=100)
+    ... except BadRequestError as error:
+    ...     error.problems[0].kind
+    'json'
+    """
+    try:
+        check_bounds(data, max_values, max_items)
+    except TooManyValuesError:
+        raise _too_many(max_values, max_items) from None
+    except ValueError as error:
+        raise _not_json(str(error)) from None
+
+
+def _too_many(max_values: int, max_items: int) -> BadRequestError:
+    message = (
+        f"the body holds more than the model can use; at most {max_values} values are allowed, "
+        f"{max_items} in one list"
+    )
+    return BadRequestError(422, [Problem((), message, "too_many")])
+
+
+def _not_json(reason: str) -> BadRequestError:
+    return BadRequestError(400, [Problem((), f"the body is not valid JSON: {reason}", "json")])
 
 
 class _Invalid:

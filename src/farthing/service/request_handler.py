@@ -20,8 +20,10 @@ from farthing.service.metrics import Metrics
 from farthing.service.middleware import HEADERS, LOG_FIELDS
 from farthing.service.model_store import ModelStore, ServedModel
 from farthing.service.open_inference import infer
+from farthing.service.refusal_pace import RefusalPace
+from farthing.service.request_body import BadRequestError, check_beginning
 from farthing.service.request_limits import Deadline, Limits
-from farthing.service.request_shape import read_request
+from farthing.service.request_shape import read_request, size_limits
 from farthing.service.schemas import JsonObject
 from farthing.service.settings import Settings
 from farthing.service.tracing import Tracer
@@ -31,6 +33,8 @@ from farthing.service.work_queue import WorkQueue
 # What takes longer than this, or is larger, is done in a thread, so that other requests need not wait.
 _MAX_INLINE_SECONDS: Final = 0.005
 _MAX_INLINE_BYTES: Final = 2**14
+
+RequestKind = type[schemas.NextRequest] | type[schemas.PredictRequest] | type[schemas.InferRequest]
 
 
 class Answered(NamedTuple):
@@ -59,6 +63,7 @@ class RequestHandler:
         self._tracer = tracer
         self._metrics = metrics
         self._queue = queue
+        self._pace = RefusalPace()
         self._max_body = settings.max_body
         self._limits = Limits(settings.max_seconds, settings.max_rows, settings.strict_categories)
 
@@ -66,19 +71,21 @@ class RequestHandler:
         """Answer with a ``NextAnswer``."""
         deadline = Deadline(self._limits.max_seconds)
         served = self.served_model(name, scope)
-        data = await self._body(scope, receive, deadline)
+        data = await self._body(schemas.NextRequest, served, scope, receive, deadline)
         work = partial(self._answer_step, served, data, deadline)
-        if len(data) <= _MAX_INLINE_BYTES and served.step_seconds < _MAX_INLINE_SECONDS:
+        if len(data) > _MAX_INLINE_BYTES:
+            return Answered(await self._in_thread(work, deadline), served.version)
+        if served.step_seconds < _MAX_INLINE_SECONDS:
             return Answered(work(), served.version)
         return Answered(await self._queue.run(work, deadline), served.version)
 
     async def predict(self, name: str, scope: Scope, receive: Receive) -> Answered:
         """Answer with a ``PredictAnswer``."""
-        return await self._in_thread(self._answer_rows, name, scope, receive)
+        return await self._bulk(schemas.PredictRequest, self._answer_rows, name, scope, receive)
 
     async def infer(self, name: str, scope: Scope, receive: Receive) -> Answered:
         """Answer with the tensors of the Open Inference Protocol."""
-        return await self._in_thread(self._answer_infer, name, scope, receive)
+        return await self._bulk(schemas.InferRequest, self._answer_infer, name, scope, receive)
 
     def served_model(self, name: str, scope: Scope) -> ServedModel:
         """Return the model with a name, in the version that the request names, if it names one."""
@@ -92,16 +99,30 @@ class RequestHandler:
             raise HTTPException(412, f"the model is now of version {served.version}, not the one wanted")
         return served
 
-    async def _in_thread(
-        self, call: Callable[[ServedModel, bytes, Deadline], bytes], name: str, scope: Scope, receive: Receive
+    async def _bulk(
+        self,
+        kind: RequestKind,
+        call: Callable[[ServedModel, bytes, Deadline], bytes],
+        name: str,
+        scope: Scope,
+        receive: Receive,
     ) -> Answered:
         # Always in a thread: the number of rows is the client's choice.
         deadline = Deadline(self._limits.max_seconds)
         served = self.served_model(name, scope)
-        data = await self._body(scope, receive, deadline)
-        return Answered(
-            await self._queue.run(partial(call, served, data, deadline), deadline), served.version
-        )
+        data = await self._body(kind, served, scope, receive, deadline)
+        work = partial(call, served, data, deadline)
+        if len(data) > _MAX_INLINE_BYTES:
+            return Answered(await self._in_thread(work, deadline), served.version)
+        return Answered(await self._queue.run(work, deadline), served.version)
+
+    async def _in_thread(self, work: Callable[[], bytes], deadline: Deadline) -> bytes:
+        """Answer a large request; a refusal waits for its turn."""
+        try:
+            return await self._queue.run(work, deadline)
+        except BadRequestError:
+            await self._pace.wait()
+            raise
 
     # The rest of a call, from the bytes of a body to those of the answer; on the event loop or in a thread.
 
@@ -150,18 +171,51 @@ class RequestHandler:
         deadline.check()
         return _encoded(answer)
 
-    async def _body(self, scope: Scope, receive: Receive, deadline: Deadline) -> bytes:
+    async def _body(
+        self, kind: RequestKind, served: ServedModel, scope: Scope, receive: Receive, deadline: Deadline
+    ) -> bytes:
         # A slow body counts against the time limit too, or a client could hold a connection forever.
-        body = EagerCoroutine(_body(scope, receive, self._max_body))
-        if body.done:
-            return body.result
         try:
+            body = EagerCoroutine(self._read_body(kind, served, scope, receive))
+            if body.done:
+                return body.result
             async with asyncio.timeout(deadline.left()):
                 return await body
+        except BadRequestError:
+            await self._pace.wait()
+            raise
         except TimeoutError:
             raise HTTPException(
                 408, "the body took too long to arrive", headers={"connection": "close"}
             ) from None
+
+    async def _read_body(
+        self, kind: RequestKind, served: ServedModel, scope: Scope, receive: Receive
+    ) -> bytes:
+        """Read a JSON body, up to the size that is allowed; refuse it by its beginning, if that is enough."""
+        headers, max_bytes = scope[HEADERS], self._max_body
+        media_type = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        if media_type != b"application/json":
+            raise HTTPException(415, "send the body as JSON, with Content-Type: application/json")
+        size = headers.get(b"content-length", b"0")
+        # A declared size that is too large is refused before anything is read. It may be absent or wrong, so
+        # the bytes are counted as well.
+        if not size.isdigit() or int(size[:20]) > max_bytes:
+            raise _too_large(max_bytes)
+        data, looked_at = bytearray(), False
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ClientDisconnect
+            data += message.get("body", b"")
+            if len(data) > max_bytes:
+                raise _too_large(max_bytes)
+            if not looked_at and len(data) > _MAX_INLINE_BYTES:
+                looked_at = True
+                # If it is refused, the server discards what is still to come.
+                check_beginning(bytes(data), *size_limits(kind, served.model, self._limits))
+            if not message.get("more_body", False):
+                return bytes(data)
 
 
 def _matches(header: bytes, version: str) -> bool:
@@ -176,29 +230,6 @@ def _encoded(plain: JsonObject) -> bytes:
 
 # NaN is an error rather than invalid JSON. Answers are trees, so the check for cycles is skipped.
 _encode: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":"), check_circular=False).encode
-
-
-async def _body(scope: Scope, receive: Receive, max_bytes: int) -> bytes:
-    """Read a JSON body, up to the size that is allowed."""
-    headers = scope[HEADERS]
-    kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-    if kind != b"application/json":
-        raise HTTPException(415, "send the body as JSON, with Content-Type: application/json")
-    size = headers.get(b"content-length", b"0")
-    # A declared size that is too large is refused before anything is read. It may be absent or wrong, so the
-    # bytes are counted as well.
-    if not size.isdigit() or int(size[:20]) > max_bytes:
-        raise _too_large(max_bytes)
-    data = bytearray()
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
-        data += message.get("body", b"")
-        if len(data) > max_bytes:
-            raise _too_large(max_bytes)
-        if not message.get("more_body", False):
-            return bytes(data)
 
 
 def _too_large(max_bytes: int) -> HTTPException:

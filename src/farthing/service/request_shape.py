@@ -7,7 +7,7 @@ are validated.
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from pydantic import ValidationError
@@ -61,7 +61,7 @@ def read_request(data: bytes, kind: type[Checked], model: BudgetedEstimator, lim
     >>> read_request(b'{"refused": ["x1"]}', NextRequest, model, Limits()).refused
     ['x1']
     """
-    plain = parse(data, max_values(kind, model, limits))
+    plain = parse(data, *size_limits(kind, model, limits))
     _check_lengths(plain, kind, model, limits)
     try:
         return kind.model_validate(plain)
@@ -72,8 +72,15 @@ def read_request(data: bytes, kind: type[Checked], model: BudgetedEstimator, lim
         raise BadRequestError(422, problems) from None
 
 
-def max_values(kind: type[Checked], model: BudgetedEstimator, limits: Limits) -> int:
-    """Return the largest number of values that a request for a model can make use of."""
+class SizeLimits(NamedTuple):
+    """The largest number of values in a body, and of items in one of its lists or objects."""
+
+    max_values: int
+    max_items: int
+
+
+def size_limits(kind: type[Checked], model: BudgetedEstimator, limits: Limits) -> SizeLimits:
+    """Return how much a request for a model can make use of."""
     width = _widths.get(model)
     if width is None:
         # The message of a device is a list of scores.
@@ -81,7 +88,10 @@ def max_values(kind: type[Checked], model: BudgetedEstimator, limits: Limits) ->
         _widths[model] = width
     # A step has three collections of features; a row may come with a budget and a seed.
     of_model = 3 * width if kind is NextRequest else (width + 3) * limits.max_rows
-    return min(MAX_VALUES, of_model + _SLACK)
+    most = min(MAX_VALUES, of_model + _SLACK)
+    # The data of a tensor may be one flat list.
+    longest = max(width + _SLACK, limits.max_rows) if kind is PredictRequest else most
+    return SizeLimits(most, min(most, longest))
 
 
 def _check_lengths(plain: Any, kind: type[Checked], model: BudgetedEstimator, limits: Limits) -> None:

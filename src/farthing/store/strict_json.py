@@ -7,8 +7,7 @@ import math
 from collections import Counter
 from typing import Any, Final, NoReturn
 
-import numpy as np
-from numpy.typing import NDArray
+from farthing._core import json_excess
 
 # Limits on what a hostile file or request can cost: bytes to scan, objects to allocate, recursion.
 MAX_BYTES: Final = 2**24
@@ -30,7 +29,7 @@ def dumps(plain: object) -> bytes:
     """
     text = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False)
     data = text.encode("utf-8")
-    _check_bounds(data)
+    check_bounds(data)
     return data
 
 
@@ -38,7 +37,7 @@ class TooManyValuesError(ValueError):
     """A text holds more values than its reader can use; nothing of it was built."""
 
 
-def loads(data: bytes, max_values: int = MAX_VALUES) -> Any:
+def loads(data: bytes, max_values: int = MAX_VALUES, max_items: int = MAX_VALUES) -> Any:
     """Parse JSON, refusing text that parsers interpret differently.
 
     Refused are duplicate keys, numbers that are not finite, integers of more than 64 bits, lone surrogates,
@@ -50,11 +49,13 @@ def loads(data: bytes, max_values: int = MAX_VALUES) -> Any:
         The text.
     max_values : int
         Largest number of values; it is checked before any of them is built.
+    max_items : int
+        Largest number of items of one list or object; checked likewise.
 
     Raises
     ------
     TooManyValuesError
-        If it has more values than that.
+        If it has more values, or a list of more items.
     ValueError
         If the text is any of the other cases, or not JSON.
 
@@ -66,7 +67,7 @@ def loads(data: bytes, max_values: int = MAX_VALUES) -> Any:
     Traceback (most recent call last):
     ValueError: the key 'a' occurs twice in one JSON object
     """
-    _check_bounds(data, max_values)
+    check_bounds(data, max_values, max_items)
     text = data.decode("utf-8")
     plain = _DECODER.decode(text)
     # Only an escape can produce a lone surrogate: the text itself is valid UTF-8.
@@ -82,39 +83,40 @@ def check_integer(value: int) -> int:
     return value
 
 
-def _check_bounds(data: bytes, max_values: int = MAX_VALUES) -> None:
+def check_bounds(data: bytes, max_values: int = MAX_VALUES, max_items: int = MAX_VALUES) -> None:
+    """Check the size of a text, or of the beginning of one, before anything is built from it.
+
+    Parameters
+    ----------
+    data : bytes
+        The text. If its first bytes exceed a bound, so does the whole of it, and the rest is not looked at.
+    max_values : int
+        Largest number of values.
+    max_items : int
+        Largest number of items of one list or object.
+
+    Raises
+    ------
+    TooManyValuesError
+        If it has more values, or a list of more items.
+    ValueError
+        If it has too many bytes, or is nested too deep.
+
+    Examples
+    --------
+    >>> check_bounds(b'{"a": [1, 2, 3', max_items=2)
+    Traceback (most recent call last):
+    farthing.store.strict_json.TooManyValuesError: JSON with a list of over 2 items
+    """
     if len(data) > MAX_BYTES:
         raise ValueError(f"JSON of {len(data)} bytes; at most {MAX_BYTES} are allowed")
-    opened = data.count(b"[") + data.count(b"{")
-    if opened > MAX_DEPTH and _depth(data) > MAX_DEPTH:
+    excess = json_excess(data, max_values, max_items, MAX_DEPTH)
+    if excess == "depth":
         raise ValueError(f"JSON nested too deep; at most {MAX_DEPTH} levels are allowed")
-    # Every value but the first follows one of these, so their count bounds the objects a parser makes. Text
-    # in strings may hold them too, so an excess is counted again without the strings.
-    if data.count(b",") + opened > max_values and _count_values(data) > max_values:
+    if excess == "values":
         raise TooManyValuesError(f"JSON of too many values; at most {max_values} are allowed")
-
-
-def _count_values(data: bytes) -> int:
-    """Return the number of commas and opening brackets outside of strings."""
-    return int(np.isin(_unquoted(data), np.frombuffer(b",[{", dtype=np.uint8)).sum())
-
-
-def _unquoted(data: bytes) -> NDArray[np.uint8]:
-    """Return the bytes outside of strings."""
-    # Escaped backslashes go first, so that a quote after one is not taken for an escaped quote. Then the
-    # parity of the remaining quotes tells what is inside a string.
-    codes = np.frombuffer(data.replace(b"\\\\", b"").replace(b'\\"', b""), dtype=np.uint8)
-    quoted = np.bitwise_xor.accumulate((codes == ord('"')).view(np.uint8)).astype(bool)
-    found: NDArray[np.uint8] = codes[~quoted]
-    return found
-
-
-def _depth(data: bytes) -> int:
-    """Return how deep brackets outside of strings nest, without recursion."""
-    codes = _unquoted(data) | 0x20  # [ and { differ in this bit only, as do ] and }
-    steps = codes[(codes == ord("{")) | (codes == ord("}"))]
-    nesting = np.cumsum(np.where(steps == ord("{"), 1, -1))
-    return int(nesting.max(initial=0))
+    if excess == "items":
+        raise TooManyValuesError(f"JSON with a list of over {max_items} items")
 
 
 def _integer(digits: str) -> int:

@@ -8,6 +8,7 @@ from farthing.table.bin_rules import BinRules, sample_of
 from farthing.table.bins import Bins
 from farthing.table.columns import Column
 from farthing.table.encode import Encoded
+from farthing.table.part_codes import PartCodes
 from farthing.table.part_facts import PartFacts, merged_schema
 from farthing.table.part_table import PartTable
 from farthing.table.prepared import PreparedTable, encode
@@ -20,6 +21,7 @@ __all__ = [
     "Bins",
     "Column",
     "Encoded",
+    "PartCodes",
     "PartFacts",
     "PartTable",
     "PreparedTable",

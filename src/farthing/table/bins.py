@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing._core import bin_table, join_parts
+from farthing._core import bin_table, empty_table
 from farthing.table.schema import Schema
 
 # A code is one byte, and one of its 256 values is for missing entries.
@@ -63,18 +63,22 @@ class Bins:
         self.category_widths: NDArray[np.int64] = -(-n_categories // _WORD_BITS)
 
     @classmethod
-    def joined(
+    def empty(
         cls,
-        parts: list[NDArray[np.uint8]],
+        n_rows: int,
         schema: Schema,
         edges: list[NDArray[np.float64]],
         bins_of_codes: list[NDArray[np.uint8]],
     ) -> Bins:
-        """Return parts that are binned already, one below the other; see `farthing.table.bin_rules`."""
-        joined = cls.__new__(cls)
-        joined.core = join_parts(parts, edges, bins_of_codes)
-        joined.category_widths = -(-_category_counts(schema) // _WORD_BITS)
-        return joined
+        """Return room for rows that are binned already, for `set_rows`; see `farthing.table.bin_rules`."""
+        made = cls.__new__(cls)
+        made.core = empty_table(n_rows, edges, bins_of_codes)
+        made.category_widths = -(-_category_counts(schema) // _WORD_BITS)
+        return made
+
+    def set_rows(self, first: int, codes: NDArray[np.uint8]) -> None:
+        """Set the rows from ``first`` on to codes of shape (n, n_features)."""
+        self.core.set_rows(first, codes)
 
     @property
     def n_rows(self) -> int:
@@ -86,9 +90,12 @@ class Bins:
         """Number of columns."""
         return self.core.n_columns
 
-    def codes(self) -> NDArray[np.uint8]:
-        """Return a copy of the codes, shape (n_features, n_rows); missing is the code after the last bin."""
-        return self.core.codes()
+    def codes(self, begin: int = 0, end: int | None = None) -> NDArray[np.uint8]:
+        """Return a copy of the codes of some rows, or of all, shape (n_features, n_rows).
+
+        Missing is the code after the last bin.
+        """
+        return self.core.codes(begin, self.n_rows if end is None else end)
 
     def n_bins(self, column: int) -> int:
         """Return the number of bins of a column, not counting that of missing values."""

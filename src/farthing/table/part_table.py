@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NoReturn
 
 import numpy as np
@@ -12,6 +12,7 @@ from farthing.errors import TableError
 from farthing.table.bin_rules import BinRules
 from farthing.table.bins import Bins
 from farthing.table.encode import Encoded
+from farthing.table.part_codes import PartCodes
 from farthing.table.prepared import PreparedTable
 from farthing.table.schema import Schema
 
@@ -29,8 +30,8 @@ class PartTable(PreparedTable):
     ----------
     schema : Schema
         Names, types and categories of the columns, of the whole table.
-    parts : list of ndarray of uint8, shape (n_rows, n_features) each
-        Bins of the rows, one part below the other.
+    parts : sequence of PartCodes
+        Bins of the rows, one part below the other; the table takes them over.
     rules : BinRules
         The bins of the whole table.
     max_bins : int
@@ -41,16 +42,21 @@ class PartTable(PreparedTable):
     >>> X = np.array([[1.0], [2.0], [np.nan], [2.0]])
     >>> schema = Schema.learn(X)
     >>> rules = BinRules.learn(X, schema)
-    >>> table = PartTable(schema, [rules.codes(X[:2]), rules.codes(X[2:])], rules, 255)
+    >>> parts = [PartCodes(rules.codes(X[:2])), PartCodes(rules.codes(X[2:]))]
+    >>> table = PartTable(schema, parts, rules, 255)
     >>> len(table), table.bins(255).codes()
     (4, array([[0, 1, 2, 1]], dtype=uint8))
     """
 
-    def __init__(
-        self, schema: Schema, parts: list[NDArray[np.uint8]], rules: BinRules, max_bins: int
-    ) -> None:
+    def __init__(self, schema: Schema, parts: Sequence[PartCodes], rules: BinRules, max_bins: int) -> None:
         super().__init__(schema, Encoded.valid(np.empty((0, len(schema))), schema.columns))
-        self._bins[max_bins] = Bins.joined(parts, schema, list(rules.edges), list(rules.bins_of_codes))
+        n_rows = sum(map(len, parts))
+        bins = Bins.empty(n_rows, schema, list(rules.edges), list(rules.bins_of_codes))
+        first = 0
+        for part in parts:  # one by one, so that only one of them is in memory twice
+            part.move_to(bins, first)
+            first += len(part)
+        self._bins[max_bins] = bins
         object.__setattr__(self, "_rules", rules)
         object.__setattr__(self, "_only", self._bins[max_bins])
 
@@ -73,9 +79,10 @@ class PartTable(PreparedTable):
 
     def blocks(self) -> Iterator[NDArray[np.float64]]:
         """Yield values of some rows at a time, in order, that fall into the bins of these rows."""
-        codes = self._only.codes()  # type: ignore[attr-defined]
+        bins: Bins = self._only  # type: ignore[attr-defined]
         for begin in range(0, len(self), _BLOCK_ROWS):
-            yield self._rules.values(codes[:, begin : begin + _BLOCK_ROWS].T)  # type: ignore[attr-defined]
+            end = min(begin + _BLOCK_ROWS, len(self))
+            yield self._rules.values(bins.codes(begin, end).T)  # type: ignore[attr-defined]
 
     def take(self, rows: NDArray[Any]) -> PreparedTable:  # noqa: ARG002
         """Raise TableError: what is learned from some rows only needs bins of its own."""

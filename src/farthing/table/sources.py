@@ -1,6 +1,7 @@
-"""Adapters that present any supported table as columns; the only module that depends on the table library.
+"""Adapters that present any supported table as columns; only they and `other_frames` know table libraries.
 
 pandas and polars are never imported here: a frame of theirs can exist only if its library is already loaded.
+They are read directly and not through narwhals, so that a single row costs as little as one of an array.
 """
 
 import sys
@@ -63,7 +64,8 @@ def open_source(X: Any, estimator: str, min_rows: int = 1) -> Source:
     Parameters
     ----------
     X : ndarray, pandas.DataFrame, polars.DataFrame or array-like of shape (n_rows, n_features)
-        The table; or a dict from the names of columns to lists of equal length.
+        The table; or any other frame that narwhals knows (a PyArrow table, a relation of DuckDB); or a dict
+        from the names of columns to lists of equal length.
     estimator : str
         Name of the estimator, for messages.
     min_rows : int
@@ -91,10 +93,26 @@ def open_source(X: Any, estimator: str, min_rows: int = 1) -> Source:
         raise TableTypeError("got a Dask collection, expected a table in memory; call its compute() first")
     elif type(X) is dict:  # some sparse matrices are dicts, too
         source = MappingSource(X)
+    elif (other := _other_frame(X)) is not None:
+        source = other
     else:
         return ArraySource(_check_array(X, estimator, min_rows))
     _check_not_empty(source.shape, estimator, min_rows)
     return source
+
+
+def _other_frame(X: Any) -> Source | None:
+    """Return the columns of a frame of a library that only narwhals knows, if it is one."""
+    if isinstance(X, np.ndarray | list | tuple) or type(X).__module__.partition(".")[0] in ("scipy", "numpy"):
+        return None  # most tables are one of these: narwhals need not be loaded
+    try:
+        from farthing.table.other_frames import other_frame  # noqa: PLC0415 - loads narwhals
+    except ImportError:
+        if hasattr(X, "__arrow_c_stream__"):
+            kind = f"{type(X).__module__}.{type(X).__name__}"
+            raise TableTypeError(f"a table of type {kind} needs narwhals: pip install narwhals") from None
+        return None
+    return other_frame(X)
 
 
 def _check_array(X: Any, estimator: str, min_rows: int) -> NDArray[Any]:
@@ -129,7 +147,7 @@ def _check_not_empty(shape: tuple[int, int], estimator: str, min_rows: int) -> N
             )
 
 
-def _named(labels: Sequence[object]) -> tuple[str, ...] | None:
+def column_names(labels: Sequence[object]) -> tuple[str, ...] | None:
     """Return the column names of a frame; None, as in scikit-learn, if none of them is a string."""
     texts = [label for label in labels if isinstance(label, str)]
     if not texts:
@@ -166,7 +184,7 @@ class ArraySource:
         """Return these columns as one array; the original one if it holds floats in this order."""
         if self.array.dtype.kind not in "biuf":
             return None
-        return _take(_as_floats(self.array), positions)
+        return _take(as_floats(self.array), positions)
 
 
 class ArrayColumn:
@@ -183,7 +201,7 @@ class ArrayColumn:
 
     def floats(self) -> NDArray[np.floating[Any]]:
         """Return the values as floats."""
-        return _as_floats(self.array)
+        return as_floats(self.array)
 
     def codes(self) -> tuple[NDArray[np.integer[Any]], list[object]]:
         """Raise, since arrays have no codes."""
@@ -205,7 +223,7 @@ class MappingSource:
         lengths = {len(column) for column in self.columns}
         if len(lengths) > 1:
             raise TableError(f"got columns of {sorted(lengths)} entries, expected the same number in each")
-        self.names = _named(list(columns))
+        self.names = column_names(list(columns))
         self.shape: tuple[int, int] = (lengths.pop() if lengths else 0, len(self.columns))
 
     def column(self, position: int) -> RawColumn:
@@ -226,7 +244,7 @@ class PandasSource:
     def __init__(self, frame: Any) -> None:
         self.frame = frame
         self.shape: tuple[int, int] = tuple(frame.shape)
-        self.names = _named(list(frame.columns))
+        self.names = column_names(list(frame.columns))
 
     def column(self, position: int) -> RawColumn:
         """Return the column at a position."""
@@ -236,7 +254,7 @@ class PandasSource:
         """Return these columns as one array if all are float64, or all float32."""
         dtypes = set(self.frame.dtypes)
         if dtypes == {np.dtype(np.float64)} or dtypes == {np.dtype(np.float32)}:
-            return _take(_as_floats(self.frame.to_numpy()), positions)
+            return _take(as_floats(self.frame.to_numpy()), positions)
         return None
 
 
@@ -251,7 +269,7 @@ class PandasColumn:
     def floats(self) -> NDArray[np.floating[Any]]:
         """Return the values as floats."""
         if isinstance(self.series.dtype, np.dtype):
-            return _as_floats(self.series.to_numpy(), self.series.name)
+            return as_floats(self.series.to_numpy(), self.series.name)
         values: NDArray[np.floating[Any]] = self.series.to_numpy(dtype=np.float64, na_value=np.nan)
         return values
 
@@ -274,7 +292,7 @@ class PolarsSource:
     def __init__(self, frame: Any) -> None:
         self.frame = frame
         self.shape: tuple[int, int] = tuple(frame.shape)
-        self.names = _named(frame.columns)
+        self.names = column_names(frame.columns)
 
     def column(self, position: int) -> RawColumn:
         """Return the column at a position."""
@@ -339,7 +357,7 @@ def _store_of_polars(dtype: Any) -> Store:
     return "objects" if dtype in (polars.Decimal, polars.Object) else "foreign"
 
 
-def _as_floats(array: NDArray[Any], name: object = None) -> NDArray[np.floating[Any]]:
+def as_floats(array: NDArray[Any], name: object = None) -> NDArray[np.floating[Any]]:
     """Return float32 and float64 arrays as they are, others as float64."""
     if array.dtype in (np.float32, np.float64) and array.flags.aligned:  # false for the other byte order
         return array.view(np.ndarray)  # drops subclasses, whose operators may behave differently

@@ -347,6 +347,8 @@ class Forest:
         if not forests:
             raise ValueError("concat needs at least one forest; got none")
         first = forests[0]
+        if len(forests) == 1 and isinstance(first, cls):
+            return first  # forests are values
         joined = join_arrays(forests)
         return cls(
             n_features=first.n_features,

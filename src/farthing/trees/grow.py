@@ -77,6 +77,11 @@ class Grower:
         Hard limit on the cost of every path (row ledger) or of all trees together (model ledger).
     n_threads : int
         Threads to use; any number gives the same tree.
+    monotonic : ndarray of int8, shape (n_features,), optional
+        1 where the values of nodes must not fall as the feature rises, -1 where they must not rise, else 0.
+        The value is G / (H + l2_regularization), kept within the bounds that the splits above set, or the
+        share of the second of two classes, where splits that leave the bounds are not made. One output or two
+        classes only; 0 for categorical columns. Missing values are not constrained.
 
     With peers (see `farthing.collective`) the table holds a part of the rows, and all peers grow the tree of
     all rows together: every one of them has the sums of all, and takes the same decisions.
@@ -103,6 +108,7 @@ class Grower:
         tradeoff: float = 0.0,
         budget: float | None = None,
         n_threads: int = 1,
+        monotonic: NDArray[np.int8] | None = None,
     ) -> None:
         self._bins = bins
         # A read-only view, shared by all trees of this grower.
@@ -122,6 +128,7 @@ class Grower:
             budget=math.inf if budget is None else budget,
             n_threads=n_threads,
             peers=peers(),
+            monotonic=monotonic,
         )
 
     @property

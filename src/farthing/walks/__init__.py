@@ -10,6 +10,7 @@ from farthing.walks.panels import WITHIN, check_panel, choose_panel
 from farthing.walks.policy import Policy, pass_refusal
 from farthing.walks.reason import Expectation, Outcome, Reason, RunnerUp, StopReason
 from farthing.walks.reasoning import Explained, split_of, stand_of
+from farthing.walks.recorded import RecordedPaths, recorded_paths
 from farthing.walks.row_walk import RowWalk
 from farthing.walks.split import Split, Stand
 from farthing.walks.table_walk import walk_rows, walk_to_end
@@ -33,6 +34,7 @@ __all__ = [
     "PaidTrees",
     "Policy",
     "Reason",
+    "RecordedPaths",
     "Refusal",
     "Rounds",
     "RowWalk",
@@ -50,6 +52,7 @@ __all__ = [
     "consult",
     "continuations",
     "pass_refusal",
+    "recorded_paths",
     "split_of",
     "stand_of",
     "walk_in_rounds",

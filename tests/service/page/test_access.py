@@ -52,7 +52,7 @@ def test_axe_finds_nothing(watched: Any, url: str, width: int) -> None:
 def test_axe_finds_nothing_in_dialogues(watched: Any, url: str) -> None:
     with watched(url, "heart") as page:
         asked(page, "cp")
-        for opener in ("#options", "#add-known", "#what-if"):
+        for opener in ("#options", "#add-known", "#what-if", "#order-panel"):
             page.click(opener)
             assured(page.locator("dialog")).to_be_visible()
             assert violations(page) == [], opener

@@ -19,6 +19,8 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobil
 def test_by_mouse(page: Any) -> None:
     expect(page, "#question-title", "What kind of chest pain")
     expect(page, "#price", "1.00")
+    # Answers, classes and features by what they are called, not by their codes.
+    expect(page, "#reason", "asymptomatic (48%): heart disease 73%, then Major vessels")
     shoot(page, "page-desk-light-question")
     to_the_end(page)
     assert text(page, "#question-title") == "heart disease"
@@ -302,3 +304,34 @@ def test_text_of_a_model_is_never_markup(watched: Any, tmp_path: Path) -> None:
         expect(page, "#question-title", bad)
         expect(page, "#choices", bad)
         assert page.locator("img").count() == 0
+
+
+def test_several_tests_are_ordered_at_once(page: Any) -> None:
+    asked(page, "cp")
+    page.click("#order-panel")
+    page.select_option("#panel-count", "2")
+    tests = page.locator(".panel-test")
+    assured(tests).to_have_count(2)
+    ordered = [one.get_attribute("data-feature") for one in tests.all()]
+    assert ordered[0] == "cp"
+    price = HEART.costs.total(ordered)
+    expect(page, "#panel-sum", f"2 tests, {price:.2f} CAD to pay now".replace(" CAD", "\u00a0CAD"))
+    shoot(page, "page-desk-light-panel")
+    page.click("#panel-form button.main")
+    expect(page, '.panel-test[data-feature="cp"]', "Choose an answer")
+    assured(page.locator("#answers")).to_have_count(0)
+    page.click('.panel-test[data-feature="cp"] >> text="asymptomatic"')
+    page.select_option(f'.panel-test[data-feature="{ordered[1]}"] > select', "missing")
+    page.click("#panel-form button.main")
+    assured(page.locator("dialog")).to_have_count(0)
+    assured(page.locator("#answers li")).to_have_count(2)
+    # Both are paid for, whether the model needs them or not, and the lines sum to the total.
+    assert text(page, "#spent") == f"{price:.2f} CAD"
+    assert text(page, "#receipt tfoot td") == f"{price:.2f} CAD"
+    page.reload()
+    assured(page.locator("#answers li")).to_have_count(2)
+    assert text(page, "#spent") == f"{price:.2f} CAD"
+    page.click(f'#answers li[data-feature="{ordered[1]}"] >> text="Remove"')
+    assured(page.locator("#answers li")).to_have_count(1)
+    page.click('#notices >> text="Undo"')
+    assured(page.locator("#answers li")).to_have_count(2)

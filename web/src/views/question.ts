@@ -4,6 +4,7 @@ import { type Field, valueField } from "../control";
 import { h } from "../dom";
 import { lastStep } from "../replay";
 import type { Ask, Value } from "../types";
+import { reasonBox, stopBox } from "./reason";
 import { type View, asking, givenNames, money, predictionText } from "./view";
 
 /** Pointers are ignored this long after a new question: the second click of a double click answers nothing. */
@@ -52,7 +53,7 @@ function askCard(view: View, ask: Ask): QuestionCard {
     h("p", { class: "eyebrow" }, lang.t("question", { n: view.path.steps.length + 1 }), h("span", { id: "feature" }, sheet.title(ask.feature))),
     h("h2", { id: "question-title", tabindex: -1 }, questionText(view, ask.feature)),
     priceLine(view, ask),
-    ask.reason ? h("p", { id: "reason", class: "reason" }, h("strong", {}, lang.t("reason")), ` ${ask.reason}`) : null,
+    reasonBox(view),
     form,
     without,
     h(
@@ -61,6 +62,7 @@ function askCard(view: View, ask: Ask): QuestionCard {
       verb(view, "undo", lang.t("undo"), "u", actions.undo),
       verb(view, "what-if", lang.t("what_if"), "w", () => actions.whatIf(ask.feature)),
       verb(view, "decide", lang.t("decide"), "d", actions.decide),
+      verb(view, "order-panel", lang.t("panel"), "", actions.orderPanel),
     ),
   );
   settle(element);
@@ -69,7 +71,7 @@ function askCard(view: View, ask: Ask): QuestionCard {
 
 function decisionCard(view: View): QuestionCard {
   const { lang, sheet, actions } = view;
-  const { decision, ask, stop_reason } = lastStep(view.path);
+  const { decision, ask } = lastStep(view.path);
   const place = decision.classes?.indexOf(decision.prediction) ?? -1;
   const name = place < 0 ? lang.number(Number(decision.prediction)) : sheet.className(place);
   const share = place < 0 ? null : (decision.probabilities?.[place] ?? 0);
@@ -87,7 +89,7 @@ function decisionCard(view: View): QuestionCard {
     h("p", { id: "price", class: "paid" }, lang.t(n === 1 ? "for_price_one" : "for_price", { n, price: money(view, decision.spent) })),
     saved > 0.005 && h("p", { id: "saved", class: "saved" }, lang.t("saved", { n: sheet.about.n_features - view.made.given.length, full: money(view, full), saved: money(view, saved) })),
     h("p", { id: "why-decided", class: "note" }, ask === null ? lang.t("decided") : lang.t("decided_early", { title: sheet.title(ask.feature) })),
-    ask === null && stop_reason ? h("p", { id: "reason", class: "reason" }, h("strong", {}, lang.t("reason")), ` ${stop_reason.text}`) : null,
+    stopBox(view),
     h(
       "div",
       { class: "row" },

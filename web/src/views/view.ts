@@ -12,6 +12,7 @@ export interface Actions {
   remove(feature: string): void;
   addKnown(): void;
   whatIf(feature: string): void;
+  orderPanel(): void;
   decide(): void;
   goOn(): void;
   undo(): void;

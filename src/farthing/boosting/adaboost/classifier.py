@@ -197,13 +197,7 @@ class AdaBoostClassifier(TreeVoteClassifier):
         threads, prior = self.n_threads(), vote_prior(rows)
         rows, held_out = split_rows(rows, self.curtail, self.curtailment_error, self.validation_fraction)
         rounds = StumpRounds(rows.bins(self.max_bins, threads), *vote_targets(rows), threads)
-        rounds.run(
-            # argmax breaks ties by position: first the constant vote, which is free, then the earlier column.
-            lambda edges: int(np.argmax(edges)),
-            n_rounds=self.n_estimators,
-            intercept=self.intercept,
-            max_depth=self.max_depth,
-        )
+        rounds.boost(n_rounds=self.n_estimators, intercept=self.intercept, max_depth=self.max_depth)
         ensemble = vote_fields(
             rounds.forest(),
             np.array(rounds.alphas),

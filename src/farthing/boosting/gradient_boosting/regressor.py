@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from farthing.base import ContractRegressor, RegressorModel, TrainingSet, TreeModel, register
+from farthing.base import ContractRegressor, RegressorModel, TrainingSet, TreeModel, documented, register
 from farthing.base.parameters import NON_NEGATIVE, POSITIVE, at_least, between
 from farthing.costs import CostsLike
 from farthing.learning.booster import TreeSettings, constants
 from farthing.learning.least_squares_boosting import boost
+from farthing.learning.monotonic import MONOTONIC, MONOTONIC_TEXT, directions_of
 from farthing.trees import Forest
 from farthing.typing import Floats
 
@@ -26,6 +27,7 @@ class GradientBoostingModel(TreeModel, RegressorModel):
     time_rank=1,
     trials=[{"n_estimators": 20, "max_depth": 2, "max_leaf_nodes": None, "l2_regularization": 1.0}],
 )
+@documented({"monotonic_cst": MONOTONIC_TEXT})
 class GradientBoostingRegressor(ContractRegressor):
     """Boosted regression trees on squared loss, cost-blind.
 
@@ -44,6 +46,7 @@ class GradientBoostingRegressor(ContractRegressor):
         Minimum number of training rows in a leaf, regardless of their weights.
     l2_regularization : float
         L2 penalty on the leaves: a leaf of weight w is shrunk by w / (w + l2_regularization).
+    {monotonic_cst}
     max_bins : int
         Maximum number of bins per column, 2 to 255; thresholds lie between bins.
     costs : CostSheet, mapping, array, Series, path or None
@@ -77,6 +80,7 @@ class GradientBoostingRegressor(ContractRegressor):
         "max_leaf_nodes": [at_least(1), None],
         "min_samples_leaf": [at_least(1)],
         "l2_regularization": [NON_NEGATIVE],
+        "monotonic_cst": MONOTONIC,
         "max_bins": [between(2, 255)],
     }
 
@@ -89,6 +93,7 @@ class GradientBoostingRegressor(ContractRegressor):
         max_leaf_nodes: int | None = 31,
         min_samples_leaf: int = 1,
         l2_regularization: float = 0.0,
+        monotonic_cst: Any = None,
         max_bins: int = 255,
         costs: CostsLike = None,
         n_jobs: int | None = None,
@@ -99,6 +104,7 @@ class GradientBoostingRegressor(ContractRegressor):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
         self.l2_regularization = l2_regularization
+        self.monotonic_cst = monotonic_cst
         self.max_bins = max_bins
         self.costs = costs
         self.n_jobs = n_jobs
@@ -107,7 +113,8 @@ class GradientBoostingRegressor(ContractRegressor):
         """Raise nothing: the method learns from Dask collections."""
 
     def _learn(self, rows: TrainingSet) -> GradientBoostingModel:
-        settings, prior = TreeSettings.of(self), rows.prior()
+        monotonic = directions_of(self.monotonic_cst, rows.schema)
+        settings, prior = TreeSettings.of(self, monotonic=monotonic), rows.prior()
         bins = rows.bins(self.max_bins, settings.n_threads)
         first = constants(prior, bins.n_features, bins.category_widths)
 
@@ -128,5 +135,6 @@ class GradientBoostingRegressor(ContractRegressor):
         return GradientBoostingModel(
             **rows.header(prior=prior),
             forest=Forest.concat([first, *trees]),
-            learning_rate=float(self.learning_rate),
+            # The labels at a node do not follow from a value that bounds may have moved.
+            learning_rate=float(self.learning_rate) if monotonic is None else None,
         )

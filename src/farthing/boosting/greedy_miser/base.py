@@ -31,6 +31,7 @@ from farthing.learning.early_stopping import EarlyStopping
 from farthing.learning.holdout import hold_out, n_held_out
 from farthing.learning.ledgers import Ledger, ModelLedger, PerRowLedger, trees_within
 from farthing.learning.losses import Loss
+from farthing.learning.monotonic import directions_of
 from farthing.learning.random_numbers import draw_rows, subkey
 from farthing.table import Bins
 from farthing.trees import Forest, Grower, Grown, Progress, RowLedgers
@@ -85,7 +86,8 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
             rows, validation = hold_out(rows, self.validation_fraction, partial(draw_rows, subkey(key, 0)))
         loss = self._loss(rows)
         prior = loss.start(rows.target, rows.weights)
-        settings, budget = TreeSettings.of(self, len(prior)), self.hard_cap()
+        budget = self.hard_cap()
+        settings = TreeSettings.of(self, len(prior), self._monotonic(rows, budget))
         bins = rows.bins(self.max_bins, settings.n_threads)
         first = self._trees_before(prior, bins, settings)
         resumed = saved()
@@ -119,14 +121,26 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
         if budget is not None:
             self._warn_of_tree_costs(rows, budget, forest, evaluation_cost, crowded=crowded)
         cap = None if budget is None else ledger.prediction_budget(budget, evaluation_cost)
+        # Without Newton steps, with losses of rankings, or within bounds, the labels at a node do not follow
+        # from its value.
+        tells_labels = settings.newton and self.steps_tell_labels and settings.monotonic is None
         return self.model_type(
             **{**rows.header(prior=prior, budget=cap), "costs": with_tree_call(rows.costs, evaluation_cost)},
             forest=forest,
             evaluation_cost=evaluation_cost,
-            # Without Newton steps, or with losses of rankings, the labels at a node do not follow from it.
-            learning_rate=float(self.learning_rate) if settings.newton and self.steps_tell_labels else None,
+            learning_rate=float(self.learning_rate) if tells_labels else None,
             validation_losses=np.array([] if stopping is None else stopping.losses, dtype=np.float64),
         )
+
+    def _monotonic(self, rows: TrainingSet, budget: float | None) -> NDArray[np.int8] | None:
+        n_classes = 2 if rows.classes is None else rows.n_classes
+        directions = directions_of(self.monotonic_cst, rows.schema, n_classes)
+        if directions is not None and self.charge == "row" and budget is not None:
+            raise ValueError(
+                "monotonic_cst cannot be kept with charge='row' and a budget: what a row can afford depends "
+                "on the values that it has shown; use charge='model', or leave out one of them"
+            )
+        return directions
 
     def _trees_before(self, prior: Floats, bins: Bins, settings: TreeSettings) -> Forest:
         """Return the trees to continue from: those of the last fit, or constants."""

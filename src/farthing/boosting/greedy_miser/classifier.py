@@ -18,7 +18,9 @@ from farthing.boosting.greedy_miser.parameters import CONSTRAINTS, SHARED, Charg
 from farthing.costs import CostsLike
 from farthing.learning.calibration import share_offsets
 from farthing.learning.losses import Loss, classification_loss
+from farthing.learning.monotonic import MonotonicClassesMixin
 from farthing.learning.multi_strategy import MULTI_STRATEGY, MULTI_STRATEGY_TEXT, MultiStrategy
+from farthing.learning.unordered import UnorderedMixin
 
 
 @register(
@@ -39,7 +41,7 @@ from farthing.learning.multi_strategy import MULTI_STRATEGY, MULTI_STRATEGY_TEXT
     ],
 )
 @documented({**SHARED, "multi_strategy": MULTI_STRATEGY_TEXT, "error_costs": ERROR_COSTS})
-class GreedyMiserClassifier(PricedErrorsMixin, GreedyMiser):
+class GreedyMiserClassifier(MonotonicClassesMixin, UnorderedMixin, PricedErrorsMixin, GreedyMiser):
     """Boosted trees on log loss that weigh the gain of a feature against its cost.
 
     Two classes share one tree per round. More classes have one tree each per round, as in the paper's
@@ -101,6 +103,7 @@ class GreedyMiserClassifier(PricedErrorsMixin, GreedyMiser):
         l2_regularization: float = 0.0,
         leaf: Leaf = "newton",
         subsample: float = 1.0,
+        monotonic_cst: Any = None,
         class_weight: Any = None,
         multi_strategy: MultiStrategy = "auto",
         error_costs: Any = None,
@@ -126,6 +129,7 @@ class GreedyMiserClassifier(PricedErrorsMixin, GreedyMiser):
             l2_regularization=l2_regularization,
             leaf=leaf,
             subsample=subsample,
+            monotonic_cst=monotonic_cst,
             validation_fraction=validation_fraction,
             n_iter_no_change=n_iter_no_change,
             warm_start=warm_start,

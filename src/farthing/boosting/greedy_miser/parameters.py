@@ -17,6 +17,7 @@ from farthing.base.parameters import (
     one_of,
 )
 from farthing.costs import CostsLike
+from farthing.learning.monotonic import MONOTONIC, MONOTONIC_TEXT
 
 Charge = Literal["model", "row"]
 Leaf = Literal["newton", "gradient"]
@@ -34,6 +35,7 @@ CONSTRAINTS: Final[dict[str, Any]] = {
     "l2_regularization": [NON_NEGATIVE],
     "leaf": [one_of("newton", "gradient")],
     "subsample": [Interval(Real, 0, 1, closed="right")],
+    "monotonic_cst": MONOTONIC,
     "validation_fraction": [FRACTION, None],
     "n_iter_no_change": [at_least(1), None],
     "warm_start": [BOOLEAN],
@@ -43,7 +45,7 @@ CONSTRAINTS: Final[dict[str, Any]] = {
 """What the shared parameters may be."""
 
 # Indented as the class docstrings that `documented` inserts these texts into.
-PARAMETERS = """tradeoff : float
+_BEFORE_CONSTRAINTS = """tradeoff : float
         Lambda of equation 5: a tree minimises the sum over the training rows of half the squared error to the
         negative gradient, times the row's weight, plus tradeoff times the price of the features that the tree
         is the first to use. So its unit is that of the summed loss per unit of price: twice the rows, or
@@ -88,6 +90,11 @@ PARAMETERS = """tradeoff : float
         "gradient" is equation 5 as printed. For squared loss they are the same.
     subsample : float
         Share of the rows that each tree is grown on, drawn without replacement.
+    """
+_AFTER_CONSTRAINTS = """ For two classes, predictions are the
+        probability of the second one; more are refused. Prices decide among splits that keep the constraint,
+        and never bend it. Not with charge="row" and a budget: what a row can still afford then depends on its
+        answers so far; a smaller ``budget`` of `predict` can break the order of rows for the same reason.
     validation_fraction : float, optional
         Share of the rows held out to choose the number of rounds; None holds out none.
     n_iter_no_change : int, optional
@@ -104,6 +111,8 @@ PARAMETERS = """tradeoff : float
         Prices of the features; None means 1 each.
     n_jobs : int, optional
         Threads, as in joblib; any number gives the same trees."""
+
+PARAMETERS = _BEFORE_CONSTRAINTS + MONOTONIC_TEXT + _AFTER_CONSTRAINTS
 
 ATTRIBUTES = """forest_ : Forest
         The prediction before the first round, as trees of one node, then the trees in the order of growth.
@@ -137,6 +146,7 @@ class MiserParameters:
         l2_regularization: float = 0.0,
         leaf: Leaf = "newton",
         subsample: float = 1.0,
+        monotonic_cst: Any = None,
         validation_fraction: float | None = None,
         n_iter_no_change: int | None = None,
         warm_start: bool = False,
@@ -158,6 +168,7 @@ class MiserParameters:
         self.l2_regularization = l2_regularization
         self.leaf = leaf
         self.subsample = subsample
+        self.monotonic_cst = monotonic_cst
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start

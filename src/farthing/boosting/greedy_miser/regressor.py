@@ -8,6 +8,7 @@ from farthing.boosting.greedy_miser.grid import miser_grid
 from farthing.boosting.greedy_miser.model import GreedyMiserRegressorModel
 from farthing.boosting.greedy_miser.parameters import SHARED
 from farthing.learning.losses import SQUARED, Loss
+from farthing.learning.unordered import UnorderedMixin
 
 
 @register(
@@ -20,7 +21,7 @@ from farthing.learning.losses import SQUARED, Loss
     ],
 )
 @documented(SHARED)
-class GreedyMiserRegressor(GreedyMiser, ContractRegressor):
+class GreedyMiserRegressor(UnorderedMixin, GreedyMiser, ContractRegressor):
     """Boosted regression trees on squared loss that weigh the gain of a feature against its cost.
 
     Parameters

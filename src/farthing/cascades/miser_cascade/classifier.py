@@ -34,6 +34,7 @@ from farthing.learning.calibration import temperature_of
 from farthing.learning.losses import Loss, classification_loss, scores_to_probabilities
 from farthing.learning.multi_strategy import MULTI_STRATEGY, MULTI_STRATEGY_TEXT, MultiStrategy
 from farthing.learning.out_of_fold import OutOfFoldBooster, OutOfFoldTrainer
+from farthing.learning.unordered import UnorderedMixin
 from farthing.typing import Floats
 
 Exit: TypeAlias = Literal["confidence", "learned"]
@@ -60,7 +61,7 @@ Exit: TypeAlias = Literal["confidence", "learned"]
     ],
 )
 @documented({**TEXTS, "multi_strategy": MULTI_STRATEGY_TEXT, "error_costs": ERROR_COSTS})
-class MiserCascadeClassifier(PricedErrorsMixin, MiserCascadeBase[ClassReadout]):
+class MiserCascadeClassifier(UnorderedMixin, PricedErrorsMixin, MiserCascadeBase[ClassReadout]):
     """Stages that own more and more features, boosted trees at each, and exits set jointly for the budget.
 
     A Greedy Miser of falling trade-off chooses which features to buy, and in which order; forward selection

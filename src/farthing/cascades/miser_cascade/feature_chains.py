@@ -121,8 +121,7 @@ def miser_order(trainer: OutOfFoldTrainer, cap: float | None) -> Columns:
         owned = holdings.owned
         # A round that buys nothing is undone: otherwise the trees on what is owned would overfit before the
         # trade-off is low enough for the next purchase.
-        while tradeoff >= least and not boosters.buy(tradeoff, holdings):
-            tradeoff *= _FALL
+        tradeoff = boosters.buy_falling(tradeoff, holdings, least=least, fall=_FALL)
         order += by_price(costs, np.flatnonzero(holdings.owned > owned).astype(np.int64)).tolist()
         boosters.boost(np.flatnonzero(holdings.owned).astype(np.int64), _ROUNDS_BETWEEN, must_split=False)
     return np.array(order, dtype=np.int64)

@@ -22,6 +22,7 @@ from farthing.cascades.miser_cascade.readout import NumberReadout
 from farthing.costs import CostsLike
 from farthing.learning.losses import SQUARED, Loss
 from farthing.learning.out_of_fold import OutOfFoldBooster, OutOfFoldTrainer
+from farthing.learning.unordered import UnorderedMixin
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,7 +49,7 @@ class MiserCascadeRegressorModel(MiserCascadeModel, RegressorModel):
     trials=[{"n_stages": 2, "n_estimators": 3, "max_depth": 2, "n_folds": 2, "learning_rate": 0.5}],
 )
 @documented(TEXTS)
-class MiserCascadeRegressor(MiserCascadeBase[NumberReadout], ContractRegressor):
+class MiserCascadeRegressor(UnorderedMixin, MiserCascadeBase[NumberReadout], ContractRegressor):
     """Stages that own more and more features, boosted trees at each, and exits by the gain of going on.
 
     Like `MiserCascadeClassifier`, but on squared error. A predicted number carries no confidence, so each set

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import FittedModel, TreeModel
-from farthing.base.fitted import OPTIONAL
+from farthing.base.fitted import OPTIONAL, SharedOutputs
 from farthing.cascades.miser_cascade.policy import StagePolicy
 from farthing.cascades.miser_cascade.readout import Readout
 from farthing.cascades.miser_cascade.stage_looks import StageLooks
@@ -137,15 +137,26 @@ class StagedModel(TreeModel):
         n_threads: int = 1,
     ) -> Iterator[tuple[Floats, NDArray[np.bool_]]]:
         """Answer the same rows for other budgets; all of them pass each stage once."""
-        kept = len(self.ends) * len(values) * self.forest.n_outputs * values.dtype.itemsize
-        if self.curtails or kept > _MOST_KEPT_BYTES:
+        shared = self.shared_outputs(values, n_threads=n_threads)
+        if shared is None:
             yield from super().outputs_of_variants(variants, values, budgets=budgets, n_threads=n_threads)
             return
-        looks = StageLooks(self, values, n_threads)
         for variant, budget in zip(variants, budgets, strict=True):
+            yield shared(variant, budget)
+
+    def shared_outputs(self, values: NDArray[np.floating], *, n_threads: int = 1) -> SharedOutputs | None:
+        """Return a function that answers the same rows for any budget; each stage is passed once."""
+        kept = len(self.ends) * len(values) * self.forest.n_outputs * values.dtype.itemsize
+        if self.curtails or kept > _MOST_KEPT_BYTES:
+            return None
+        looks = StageLooks(self, values, n_threads)
+
+        def outputs(variant: FittedModel, budget: Floats | None) -> tuple[Floats, NDArray[np.bool_]]:
             if not isinstance(variant, StagedModel) or variant.forest is not self.forest:
                 raise ValueError("the variants must be models of the same fit")
-            yield variant.outputs_by(looks, budget)
+            return variant.outputs_by(looks, budget)
+
+        return outputs
 
     def outputs_by(self, looks: StageLooks, budget: Floats | None) -> tuple[Floats, NDArray[np.bool_]]:
         """Answer many rows, as `outputs` does, from what they are told at each stage.

@@ -35,6 +35,7 @@ from farthing.learning.bootstrap import SamplingUnits
 from farthing.learning.folds import folds_of
 from farthing.learning.guarantees import GuaranteedMixin
 from farthing.learning.guarantees.guaranteed import GUARANTEE, GUARANTEE_TEXT
+from farthing.learning.unordered import UnorderedMixin
 from farthing.trees import CostRule, Forest, pruned
 from farthing.walks.plans import Link, LinkStep
 
@@ -118,7 +119,7 @@ class PrunedForestModel(ClassCountModel):
     ],
 )
 @documented({"error_costs": ERROR_COSTS, "guarantee": GUARANTEE_TEXT})
-class PrunedForestClassifier(GuaranteedMixin, AnyBudgetMixin, PricedErrorsMixin):
+class PrunedForestClassifier(UnorderedMixin, GuaranteedMixin, AnyBudgetMixin, PricedErrorsMixin):
     """A forest that is grown with regard to prices and pruned to a mean budget.
 
     The trees are grown on three quarters of the rows. BudgetPrune finds the best prunings by the cost of the

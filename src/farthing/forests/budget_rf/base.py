@@ -194,6 +194,7 @@ class BudgetForestBase(BudgetedEstimator):
         # The gain is a share of the impurity of all rows, so that one trade-off suits tables of any size.
         unit = impurity_of(counts, self.impurity, alpha, self.power)
         tradeoff = check_tradeoff(self.cost_rule, self.tradeoff) * unit
+        monotonic = self._monotonic(rows)
         growth = ForestGrowth(
             # A callable, since every worker needs a grower of its own.
             make_grower=lambda n_threads: Grower(
@@ -205,6 +206,7 @@ class BudgetForestBase(BudgetedEstimator):
                 cost_rule=self.cost_rule,
                 tradeoff=tradeoff,
                 n_threads=n_threads,
+                monotonic=monotonic,
             ),
             target=rows.target,
             n_classes=rows.n_classes,
@@ -229,6 +231,10 @@ class BudgetForestBase(BudgetedEstimator):
             trees, cost = growth.within(budget, rows if validation is None else validation)
         trees = [without_price_factors(tree, rows) for tree in trees]
         return Candidate(alpha, trees, cost, aggregation, threads)
+
+    def _monotonic(self, rows: TrainingSet) -> NDArray[np.int8] | None:  # noqa: ARG002
+        """Return the monotonic constraints of the columns; none, unless the estimator takes them."""
+        return None
 
     def _warn_empty(self, rows: TrainingSet) -> None:
         warnings.warn(

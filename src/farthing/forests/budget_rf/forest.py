@@ -18,6 +18,8 @@ from farthing.forests.budget_rf.base import BudgetForestBase
 from farthing.forests.budget_rf.forest_model import BudgetForestModel
 from farthing.forests.budget_rf.out_of_bag import weighted_error
 from farthing.forests.budget_rf.parameters import CONSTRAINTS, SHARED, ImpurityLike
+from farthing.learning.monotonic import MONOTONIC, MONOTONIC_TEXT, MonotonicClassesMixin, directions_of
+from farthing.learning.unordered import UnorderedMixin
 from farthing.trees import CostRule, MaxCuts
 
 
@@ -52,8 +54,10 @@ from farthing.trees import CostRule, MaxCuts
         },
     ],
 )
-@documented({**SHARED, "error_costs": ERROR_COSTS})
-class BudgetForestClassifier(BudgetForestBase, PricedErrorsMixin, ValidatedMixin):
+@documented({**SHARED, "error_costs": ERROR_COSTS, "monotonic_cst": MONOTONIC_TEXT})
+class BudgetForestClassifier(
+    MonotonicClassesMixin, UnorderedMixin, BudgetForestBase, PricedErrorsMixin, ValidatedMixin
+):
     """A random forest whose trees weigh the gain of a split against its price, grown to fit a mean budget.
 
     BudgetRF of Nan (thesis, algorithm 2): each tree is grown by GreedyTree on a bootstrap sample, and trees
@@ -74,6 +78,9 @@ class BudgetForestClassifier(BudgetForestBase, PricedErrorsMixin, ValidatedMixin
     oob_score : bool
         Whether to measure the out-of-bag accuracy.
     {limits}
+    {monotonic_cst} Predictions are the probability of the
+        second of two classes; more are refused. Not with ``aggregation="count"``, where leaves of more rows
+        count for more.
     class_weight : dict, "balanced" or None
         Factors of the row weights by label; "balanced" gives each class the same total weight.
     {error_costs} Rows count by the price of their errors in growth, as in
@@ -117,6 +124,7 @@ class BudgetForestClassifier(BudgetForestBase, PricedErrorsMixin, ValidatedMixin
         "class_weight": CLASS_WEIGHT,
         "error_costs": ANY_OR_NONE,
         "aggregation": [one_of(*AGGREGATIONS)],
+        "monotonic_cst": MONOTONIC,
         "oob_score": ["boolean"],
     }
     fitted_: BudgetForestModel
@@ -142,6 +150,7 @@ class BudgetForestClassifier(BudgetForestBase, PricedErrorsMixin, ValidatedMixin
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
         min_samples_leaf: int = 1,
+        monotonic_cst: Any = None,
         max_bins: int = 255,
         random_state: Any = None,
         class_weight: Any = None,
@@ -173,6 +182,7 @@ class BudgetForestClassifier(BudgetForestBase, PricedErrorsMixin, ValidatedMixin
         )
         self.aggregation = aggregation
         self.oob_score = oob_score
+        self.monotonic_cst = monotonic_cst
         self.class_weight = class_weight
         self.error_costs = error_costs
 
@@ -200,6 +210,15 @@ class BudgetForestClassifier(BudgetForestBase, PricedErrorsMixin, ValidatedMixin
             alpha=chosen.alpha,
             validation_cost=chosen.cost,
         )
+
+    def _monotonic(self, rows: TrainingSet) -> NDArray[np.int8] | None:
+        directions = directions_of(self.monotonic_cst, rows.schema, rows.n_classes)
+        if directions is not None and self.aggregation == "count":
+            raise ValueError(
+                "monotonic_cst cannot be kept with aggregation='count', where the leaf of a tree counts by "
+                "its rows; use 'distribution' or 'vote'"
+            )
+        return directions
 
     # Validation rows, whose labels may be missing or unseen.
 

@@ -24,6 +24,8 @@ from farthing.base.priced_errors import ERROR_COSTS
 from farthing.collective import group_totals
 from farthing.costs import CostsLike
 from farthing.forests.budget_rf.aggregation import class_shares
+from farthing.learning.monotonic import MONOTONIC, MONOTONIC_TEXT, MonotonicClassesMixin, directions_of
+from farthing.learning.unordered import UnorderedMixin
 from farthing.trees import CostRule, Forest, Grower, Impurity, NodeValues, SparseRows, rows_of
 from farthing.walks import Stand
 from farthing.walks.plans import Link
@@ -67,8 +69,8 @@ class ClassCountModel(TreeModel, PricedErrorsModel):
         {"cost_rule": "penalty", "tradeoff": 0.001, "budget": 5.0, "max_leaf_nodes": 12},
     ],
 )
-@documented({"error_costs": ERROR_COSTS})
-class BudgetTreeClassifier(PricedErrorsMixin):
+@documented({"error_costs": ERROR_COSTS, "monotonic_cst": MONOTONIC_TEXT})
+class BudgetTreeClassifier(MonotonicClassesMixin, UnorderedMixin, PricedErrorsMixin):
     """A decision tree that weighs the gain of a split against the cost of its feature.
 
     Features on the path from the root are owned: a second test of the same feature costs nothing. Each row
@@ -102,6 +104,8 @@ class BudgetTreeClassifier(PricedErrorsMixin):
         Limits of the tree; None for no limit.
     min_samples_leaf : int
         Minimum number of training rows in a leaf, regardless of their weights.
+    {monotonic_cst} Predictions are the probability of the
+        second of two classes; more are refused.
     max_bins : int
         Maximum number of bins per column, 2 to 255; thresholds lie between bins.
     class_weight : dict, "balanced" or None
@@ -151,6 +155,7 @@ class BudgetTreeClassifier(PricedErrorsMixin):
         "max_depth": [at_least(0), None],
         "max_leaf_nodes": [at_least(1), None],
         "min_samples_leaf": [at_least(1)],
+        "monotonic_cst": MONOTONIC,
         "max_bins": [between(2, 255)],
     }
 
@@ -167,6 +172,7 @@ class BudgetTreeClassifier(PricedErrorsMixin):
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
         min_samples_leaf: int = 1,
+        monotonic_cst: Any = None,
         max_bins: int = 255,
         class_weight: Any = None,
         error_costs: Any = None,
@@ -183,6 +189,7 @@ class BudgetTreeClassifier(PricedErrorsMixin):
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
+        self.monotonic_cst = monotonic_cst
         self.max_bins = max_bins
         self.class_weight = class_weight
         self.error_costs = error_costs
@@ -210,6 +217,7 @@ class BudgetTreeClassifier(PricedErrorsMixin):
             tradeoff=tradeoff * unit,
             budget=cap,
             n_threads=threads,
+            monotonic=directions_of(self.monotonic_cst, rows.schema, n_classes),
         )
         grown = grower.classes(
             rows.target,

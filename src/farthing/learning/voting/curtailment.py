@@ -70,6 +70,11 @@ def ask_order(forest: Forest, alphas: NDArray[np.float64], sheet: CostSheet) -> 
 
 def by_value(weight: NDArray[np.float64], columns: NDArray[np.int64], sheet: CostSheet) -> NDArray[np.int64]:
     """Sort columns by weight per price, where a shared cost is paid by the first of its group."""
+    if not sheet.groups:
+        prices = sheet.own[columns]
+        return np.asarray(
+            columns[np.lexsort((columns, *_by_worth(weight[columns], prices, unit_of(prices))))]
+        )
     # Greedy rather than one sort: buying a column lowers the prices of the others in its group.
     ledger = RowLedger(sheet)
     left = columns.tolist()
@@ -79,13 +84,19 @@ def by_value(weight: NDArray[np.float64], columns: NDArray[np.int64], sheet: Cos
         prices = np.array([ledger.price(column) for column in left])
         # In a unit of the first prices, and not by a bounded ratio: tiny prices keep their order.
         unit = unit_of(prices) if unit is None else unit
-        with np.errstate(divide="ignore", invalid="ignore"):
-            worth = np.where(prices > 0, weight[left] / in_unit(prices, unit), np.inf)
-        # Ties, such as those of free columns, go to the larger weight, then to the earlier column.
-        best = int(np.lexsort((left, -weight[left], -worth))[0])
+        best = int(np.lexsort((left, *_by_worth(weight[left], prices, unit)))[0])
         order.append(left.pop(best))
         ledger.buy(order[-1])
     return np.array(order, dtype=np.int64)
+
+
+def _by_worth(
+    weight: NDArray[np.float64], prices: NDArray[np.float64], unit: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return keys that sort by weight per price; ties, such as those of free columns, by weight."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        worth = np.where(prices > 0, weight / in_unit(prices, unit), np.inf)
+    return -weight, -worth
 
 
 class Curtailment:
@@ -329,15 +340,51 @@ def _stump_bounds(
     """Bound the sum of all stumps of each column, over all values that they distinguish and a missing one."""
     # Jointly, not stump by stump: thresholds on one column exclude each other, which gives tighter bounds.
     roots = forest.offsets[:-1][stump]
-    bounds = np.zeros((2, len(order)))
-    for place, column in enumerate(order.tolist()):
-        own = roots[forest.feature[roots] == column]
-        numeric = forest.category[own] < 0
-        for same_kind, votes in ((own[numeric], _threshold_votes), (own[~numeric], _category_votes)):
+    numeric = (forest.category[roots] < 0) & np.isfinite(forest.threshold[roots])
+    bounds = np.zeros((2, forest.n_features))
+    _add_threshold_bounds(bounds, forest, scores, roots[numeric])
+    others = roots[~numeric]
+    for column in np.unique(forest.feature[others]).tolist():
+        own = others[forest.feature[others] == column]
+        by_threshold = forest.category[own] < 0
+        for same_kind, votes in (
+            (own[by_threshold], _threshold_votes),
+            (own[~by_threshold], _category_votes),
+        ):
             if len(same_kind):
                 sums = votes(forest, same_kind, _outcomes(forest, scores, same_kind)).sum(axis=1)
-                bounds[:, place] += sums.min(), sums.max()
-    return bounds[0], bounds[1]
+                bounds[:, column] += sums.min(), sums.max()
+    low, high = bounds[:, order]
+    return low, high
+
+
+def _add_threshold_bounds(
+    bounds: NDArray[np.float64], forest: Forest, scores: NDArray[np.float64], roots: NDArray[np.int64]
+) -> None:
+    """Add the bounds of the stumps of finite thresholds, of all columns at once; see `_threshold_votes`.
+
+    Sums are exact, so running sums over all columns serve each of them.
+    """
+    if not len(roots):
+        return
+    roots = roots[np.lexsort((forest.threshold[roots], forest.feature[roots]))]
+    features, thresholds = forest.feature[roots], forest.threshold[roots]
+    left, right, missing = _outcomes(forest, scores, roots)
+    begins = np.flatnonzero(np.append(True, features[1:] != features[:-1]))
+    ends = np.append(begins[1:], len(roots))
+    n_own = ends - begins
+    to_left, to_right = (np.append(0.0, np.cumsum(one)) for one in (left, right))
+    all_right = to_right[ends] - to_right[begins]
+    # A value equal to a threshold is right of those below it, and left of the others.
+    first = np.append(True, (thresholds[1:] != thresholds[:-1]) | (features[1:] != features[:-1]))
+    at = np.flatnonzero(first)
+    segment = np.repeat(np.arange(len(begins)), n_own)[at]
+    sums = to_right[at] - to_right[begins[segment]] + to_left[ends[segment]] - to_left[at]
+    starts = np.flatnonzero(np.append(True, segment[1:] != segment[:-1]))
+    alone = np.array([all_right, np.add.reduceat(missing, begins)])
+    columns = features[begins]
+    bounds[0, columns] += np.minimum(np.minimum.reduceat(sums, starts), alone.min(axis=0))
+    bounds[1, columns] += np.maximum(np.maximum.reduceat(sums, starts), alone.max(axis=0))
 
 
 def _outcomes(forest: Forest, scores: NDArray[np.float64], roots: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from farthing.learning.voting.tree_vote_model import GRID, MOST
 from farthing.table import Bins
 from farthing.trees import Forest, Predictor
 from farthing.trees.node_arrays import MISSING_STAY
+
+# Rounds between two looks at the clock.
+_BLOCK: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +153,7 @@ class StumpRounds:
             Maximum number of tests on a path of a learner. Below its root, a node takes the best stump of
             all columns if that raises the edge of the tree.
         """
-        # Sums of voting weights are exact only below MOST, so their total is limited, too.
-        perfect, room = False, MOST - self._core.max_vote_weight - sum(self.alphas)
+        perfect, room = False, self._room()
         while not perfect and len(self.edges) < n_rounds and room > 0:
             check_deadline()
             edges = self.candidates()
@@ -169,6 +171,31 @@ class StumpRounds:
             self.edges.append(edge)
             self.alphas.append(alpha)
             room -= alpha
+
+    def boost(self, *, n_rounds: int, intercept: bool = True, max_depth: int = 1) -> None:
+        """Add the learner of the largest edge, round by round, as `run` does with a choice by ``argmax``.
+
+        Parameters
+        ----------
+        n_rounds, intercept, max_depth
+            As in `run`.
+        """
+        perfect, room = False, self._room()
+        while not perfect and len(self.edges) < n_rounds and room > 0:
+            check_deadline()
+            asked = min(_BLOCK, n_rounds - len(self.edges))
+            # An edge below the grid would have a voting weight of 0 on it.
+            rounds = self._core.boost(asked, room, GRID, intercept, max_depth)
+            for edge, alpha, perfect in rounds:  # noqa: B007 - that of the last round
+                self.edges.append(edge)
+                self.alphas.append(alpha)
+                room -= alpha
+            if len(rounds) < asked:
+                break
+
+    def _room(self) -> float:
+        # Sums of voting weights are exact only below MOST, so their total is limited, too.
+        return MOST - self._core.max_vote_weight - sum(self.alphas)
 
     def forest(self) -> Forest | None:
         """Return a tree for each round, leaves -1 and +1 and other nodes 0; None if there was no round."""

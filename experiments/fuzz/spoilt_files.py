@@ -4,21 +4,17 @@ Each case spoils a saved model (see `experiments.fuzz.mutations`), loads it, and
 to work: predictions, acquired features, spend, with and without a budget, and a walk that must agree with
 them. Whatever is not that or a `FileError` is a violation: another exception, a crash, more memory than a
 small model can need, or more time. Cases run in a process of their own, so that a crash or a hang is reported
-too.
-
-    farthing reproduce fuzz_store --cases 20000 --seed 0
+too. `experiments.fuzz.fuzz` counts them.
 """
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import multiprocessing
 import os
 import resource
 import sys
 import tempfile
-import time
 import traceback
 import warnings
 from collections import Counter
@@ -31,7 +27,6 @@ from typing import Any
 import numpy as np
 
 from experiments.fuzz import costly_files  # noqa: F401 - adds its mutations
-from experiments.fuzz.fuzz_models import saved_models
 from experiments.fuzz.mutations import MUTATIONS
 from farthing.base import load
 from farthing.errors import FileError
@@ -53,17 +48,6 @@ class Tally:
 
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
     violations: list[str] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        columns = sorted({outcome for _, outcome in self.outcomes})
-        lines = [f"{'mutation':16s}" + "".join(f"{column:>12s}" for column in columns)]
-        for kind in [*MUTATIONS, "total"]:
-            row = [
-                sum(n for (k, o), n in self.outcomes.items() if o == column and kind in (k, "total"))
-                for column in columns
-            ]
-            lines.append(f"{kind:16s}" + "".join(f"{count:12d}" for count in row))
-        return "\n".join(lines)
 
 
 def spoil(files: Sequence[bytes], seed: int, case: int) -> tuple[str, bytes]:
@@ -151,8 +135,10 @@ def _limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
-def fuzz(files: Sequence[bytes], cases: int, seed: int, modules: Sequence[str] = MODULES) -> Tally:
-    """Run cases 0 to ``cases`` on any saved models, in a process that is started again when it dies.
+def fuzz(
+    files: Sequence[bytes], cases: int, seed: int, modules: Sequence[str] = MODULES, first: int = 0
+) -> Tally:
+    """Run cases on any saved models, in a process that is started again when it dies.
 
     Parameters
     ----------
@@ -164,6 +150,8 @@ def fuzz(files: Sequence[bytes], cases: int, seed: int, modules: Sequence[str] =
         A case is a pure function of this, its number and the files.
     modules : list of str
         Modules that register the models' kinds.
+    first : int
+        The number of the first case.
 
     Returns
     -------
@@ -171,24 +159,24 @@ def fuzz(files: Sequence[bytes], cases: int, seed: int, modules: Sequence[str] =
     """
     tally = Tally()
     context = multiprocessing.get_context("spawn")
-    done = 0
-    while done < cases:
+    done, last = first, first + cases
+    while done < last:
         ours, theirs = context.Pipe(duplex=False)
-        worker = context.Process(target=_work, args=(files, seed, range(done, cases), modules, theirs))
+        worker = context.Process(target=_work, args=(files, seed, range(done, last), modules, theirs))
         worker.start()
         theirs.close()
-        end = _collect(ours, tally, seed, done, cases)
-        if end < cases:
+        end = _collect(ours, tally, seed, done, last)
+        if end < last:
             worker.kill()
         worker.join()
         done = end
     return tally
 
 
-def _collect(results: Connection, tally: Tally, seed: int, done: int, cases: int) -> int:
+def _collect(results: Connection, tally: Tally, seed: int, done: int, last: int) -> int:
     """Take outcomes until all are in or the worker dies or hangs; return the next case to run."""
     started, limit = False, 600.0  # to import everything, on a busy machine
-    while done < cases:
+    while done < last:
         problem = ""
         try:
             outcome = results.recv() if results.poll(limit) else "hang"
@@ -208,37 +196,7 @@ def _collect(results: Connection, tally: Tally, seed: int, done: int, cases: int
         tally.outcomes[kind, "VIOLATION" if problem else result] += 1
         done += 1
         if problem:
-            tally.violations.append(f"--seed {seed} --case {done - 1} ({kind}): {problem}")
+            tally.violations.append(f"file {done - 1} of seed {seed} ({kind}): {problem}")
         if isinstance(outcome, str):
             return done
     return done
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run from the command line; the exit status is 1 if anything went wrong."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--tiny", action="store_true", help="one case of each mutation")
-    parser.add_argument("--cases", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--case", type=int, help="run this one case here, without limits, and show what it does"
-    )
-    given = parser.parse_args(arguments)
-    files = saved_models()
-    if given.case is not None:
-        with tempfile.TemporaryDirectory() as folder:
-            print(*run_case(files, given.seed, given.case, Path(folder) / "spoilt.farthing"))
-        return 0
-    n_cases = len(MUTATIONS) if given.tiny else given.cases
-    start = time.perf_counter()
-    tally = fuzz(files, n_cases, given.seed)
-    seconds = time.perf_counter() - start
-    print(tally)
-    print(f"{n_cases} cases of {len(files)} models in {seconds:.0f} s, {len(tally.violations)} violations")
-    for violation in tally.violations[:20]:
-        print(violation)
-    return 1 if tally.violations else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,74 @@
+// Why a question is asked, or why the model has ended, in the words of the sheet of labels.
+
+import { h } from "../dom";
+import { lastStep } from "../replay";
+import type { ReasonOutcome } from "../types";
+import type { View } from "./view";
+
+const MOST_OUTCOMES = 4;
+
+/** What the answers would lead to; null if the model does not say. */
+export function reasonBox(view: View): HTMLElement | null {
+  const { lang } = view;
+  const { ask, reason } = lastStep(view.path);
+  if (!ask || !reason) return null;
+  const { risk, fall } = reason;
+  const isKnown = risk !== null && fall !== null && fall > 0;
+  if (!isKnown && reason.outcomes.length === 0) return null;
+  const digits = (value: number): string => lang.number(Number(value.toPrecision(2)));
+  return h(
+    "div",
+    { id: "reason", class: "reason" },
+    h("strong", {}, lang.t("reason")),
+    reason.outcomes.length > 0 && h("ul", {}, ...reason.outcomes.slice(0, MOST_OUTCOMES).map((one) => h("li", {}, outcomeText(view, ask.feature, one)))),
+    isKnown && h("small", {}, lang.t("reason_risk", { measure: reason.measure, before: digits(risk), after: digits(Math.max(0, risk - fall)) })),
+  );
+}
+
+/** "asymptomatic (48%): heart disease 73%, then Major vessels". */
+export function outcomeText(view: View, feature: string, outcome: ReasonOutcome): string {
+  const { lang, sheet } = view;
+  const place = sheet.about.classes?.indexOf(outcome.prediction) ?? -1;
+  const share = outcome.probabilities?.[place];
+  const prediction = place < 0 ? lang.number(Number(outcome.prediction)) : sheet.className(place) + (share === undefined ? "" : ` ${lang.percent(share)}`);
+  const values = { answer: answerText(view, feature, outcome.answer), share: lang.percent(outcome.probability), prediction };
+  return outcome.asks === null ? lang.t("reason_ends", values) : lang.t("reason_then", { ...values, next: sheet.title(outcome.asks) });
+}
+
+/** The answers that an outcome stands for: codes by their texts, and bounds as one writes them. */
+export function answerText(view: View, feature: string, answer: string): string {
+  const { lang, sheet } = view;
+  if (answer === "missing") return lang.t("no_result");
+  const bound = /^(<=|>=|<|>) (-?[0-9.]+(?:e[+-]?[0-9]+)?)$/.exec(answer);
+  const choices = sheet.has(feature) ? sheet.choices(feature) : null;
+  if (choices !== null) {
+    const texts = new Map(choices.map((choice) => [String(choice.value), choice.text]));
+    if (bound) {
+      const limit = Number(bound[2]);
+      const within: Record<string, (value: number) => boolean> = { "<=": (v) => v <= limit, ">=": (v) => v >= limit, "<": (v) => v < limit, ">": (v) => v > limit };
+      const meant = choices.filter((choice) => typeof choice.value === "number" && within[bound[1] as string]?.(choice.value));
+      if (meant.length > 0) return meant.map((choice) => choice.text).join(", ");
+    }
+    return answer.split(", ").map((one) => texts.get(one) ?? one).join(", ");
+  }
+  if (!bound) return answer;
+  const signs: Record<string, string> = { "<=": "\u2264", ">=": "\u2265", "<": "<", ">": ">" };
+  const unit = sheet.has(feature) ? sheet.feature(feature).label?.unit : "";
+  return `${signs[bound[1] as string]}\u00a0${lang.number(Number(bound[2]))}${unit ? `\u00a0${unit}` : ""}`;
+}
+
+/** What kept the model from asking more, beside that it needs no more; null if nothing did. */
+export function stopBox(view: View): HTMLElement | null {
+  const { lang, sheet } = view;
+  const { ask, stop_reason: stop } = lastStep(view.path);
+  if (ask !== null || !stop) return null;
+  const titles = (names: readonly string[]): string => {
+    const shown = names.slice(0, MOST_OUTCOMES).map((name) => sheet.title(name)).join(", ");
+    return names.length > MOST_OUTCOMES ? `${shown} ${lang.t("and_more", { n: names.length - MOST_OUTCOMES })}` : shown;
+  };
+  const said = [
+    stop.too_expensive.length > 0 && lang.t("stop_budget", { titles: titles(stop.too_expensive) }),
+    stop.refused.length > 0 && lang.t("stop_refused", { titles: titles(stop.refused) }),
+  ].filter((one) => one !== false);
+  return said.length === 0 ? null : h("p", { id: "reason", class: "reason" }, said.join(" "));
+}

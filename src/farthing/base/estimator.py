@@ -442,6 +442,10 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         # Always the total of what was acquired, never a sum kept along the way: the account balances by
         # construction, in the same bits as in a walk.
         acquired = self.acquired(X, budget=budget, seeds=seeds, refused=refused)
+        return self._account(acquired, resource)
+
+    def _account(self, acquired: NDArray[np.bool_], resource: Any = None) -> NDArray[np.float64]:
+        """Return what rows pay for what they acquired, or what they take of a further resource."""
         sheet = self.fitted_.costs
         if resource is not None and resource not in sheet.resources:
             known = ", ".join(map(repr, sheet.resources)) or "none"

@@ -35,6 +35,7 @@ from experiments.lib.pages import command, commit, markdown, options, parse, wri
 NAME = "fuzz"
 BATCH = 2_500
 FULL_DISK_EVERY = 5
+GOAL = 50_000
 
 Plain = dict[str, Any]
 
@@ -98,8 +99,9 @@ def text_of(of_files: Sequence[Plain], of_requests: Sequence[Plain]) -> str:
     ]
     violations = [line for part in (of_files, of_requests) for batch in part for line in batch["violations"]]
     commits = sorted({batch["commit"] for part in (of_files, of_requests) for batch in part})
+    short = "" if min(sums) >= GOAL else f" That is less than the goal of {GOAL:,} of each."
     said = (
-        f"{sums[0]:,} spoilt files and {sums[1]:,} requests: {len(violations) or 'no'} violations. "
+        f"{sums[0]:,} spoilt files and {sums[1]:,} requests: {len(violations) or 'no'} violations.{short} "
         f"The batches ran at: {', '.join(commits)}."
     )
     killed, slow, full = (sum(batch[key] for batch in of_requests) for key in ("killed", "slow", "full disk"))

@@ -44,6 +44,9 @@ NAMES = (
     "thal",
 )
 
+_STARTING = 60.0
+"""Seconds in which a worker comes up, even on a busy machine."""
+
 
 def value(rng: np.random.Generator) -> Any:
     """Return a JSON value, often a wrong one."""
@@ -225,11 +228,13 @@ def slow_clients(url: str, over: threading.Event, tally: Tally) -> None:
 
 
 def kill_workers(server: Server, over: threading.Event, every: float, tally: Tally) -> None:
-    """Kill a worker now and then."""
+    """Kill a worker now and then, but never the only one that has come up."""
     while not over.wait(every):
         workers = worker_pids(server.process.pid)
         if len(workers) == 2:
-            os.kill(workers[0], signal.SIGKILL)
+            oldest, youngest = sorted(workers, key=lambda one: psutil.Process(one).create_time())
+            has_come_up = time.time() - psutil.Process(youngest).create_time() > _STARTING
+            os.kill(oldest if has_come_up else youngest, signal.SIGKILL)
             tally.killed += 1
 
 

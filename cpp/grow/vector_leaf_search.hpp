@@ -14,7 +14,7 @@
 #include "grow/leaf.hpp"
 #include "grow/leaf_search.hpp"
 #include "grow/root_histogram_update.hpp"
-#include "grow/sparse_rows.hpp"
+#include "grow/sparse_column_rows.hpp"
 #include "grow/split.hpp"
 #include "grow/split_chooser.hpp"
 #include "grow/vector_search.hpp"
@@ -67,7 +67,7 @@ private:
     std::vector<index_t> columns_;
     SplitChooser<VectorTarget>& chooser_;
     const std::vector<index_t>& rows_;
-    SparseRows sparse_;
+    SparseColumnRows sparse_;
     std::vector<std::int64_t> cells_;  // with peers: the histogram of a leaf
 
     // Below this many products of rows, columns and blocks a second thread is not worth waking.

@@ -11,7 +11,7 @@
 
 #include "common/simd_pair.hpp"
 #include "common/views.hpp"
-#include "grow/sparse_rows.hpp"
+#include "grow/sparse_column_rows.hpp"
 #include "grow/split.hpp"
 #include "grow/vector_scan.hpp"
 #include "grow/vector_target.hpp"
@@ -32,7 +32,7 @@ public:
           own_(static_cast<std::size_t>(rows ? n : 0)), codes_(own_.size()) {}
 
     // IN  sparse: the rows of the node by their bins in sparse columns.   OUT constant: whether all rows share a bin.
-    Split find(const BinnedTable& table, index_t column, const SparseRows& sparse, bool& constant) {
+    Split find(const BinnedTable& table, index_t column, const SparseColumnRows& sparse, bool& constant) {
         const ColumnBins& bins = table.columns[column];
         if (sparse.lists(column)) {
             take_rows(sparse, column, bins.n_bins);
@@ -107,7 +107,7 @@ private:
         unlisted_ = -1;
     }
 
-    void take_rows(const SparseRows& sparse, index_t column, index_t n_bins) {
+    void take_rows(const SparseColumnRows& sparse, index_t column, index_t n_bins) {
         sorted_ = sparse.sorted();
         unlisted_ = sparse.default_bin(column);
         index_t n_listed = 0;

@@ -1,5 +1,5 @@
-// sparse_rows: the rows of a node by their bins in sparse columns (see table/sparse_entries.hpp), without those of
-// each column's default bin. One pass over the entries of the rows serves all of these columns.
+// sparse_column_rows: the rows of a node by their bins in sparse columns (see table/sparse_entries.hpp), without
+// those of each column's default bin. One pass over the entries of the rows serves all of these columns.
 #pragma once
 
 #include <algorithm>
@@ -13,10 +13,10 @@
 
 namespace farthing {
 
-class SparseRows {
+class SparseColumnRows {
 public:
     // IN  columns: those that will be asked for.
-    SparseRows(const BinnedTable& table, const std::vector<index_t>& columns) : table_(table) {
+    SparseColumnRows(const BinnedTable& table, const std::vector<index_t>& columns) : table_(table) {
         for (const index_t column : columns) is_needed_ = is_needed_ || lists(column);
         if (!is_needed_) return;
         begins_.resize(static_cast<std::size_t>(table.n_all_bins()));

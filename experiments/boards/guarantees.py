@@ -108,7 +108,7 @@ def page(results: Sequence[dict[str, Any]]) -> str:
     tables = [table for table in TABLES if any(one["table"] == table for one in results)]
     given = [one for one in results if one["sure"] is not None]
     broken = {t: np.mean([o["sure"]["share"] > 1 for o in given if o["table"] == t] or [0.0]) for t in tables}
-    over = [f"{t} ({100 * share:.1f} %)" for t, share in broken.items() if share > 1 - CONFIDENCE]
+    over = [f"{t} ({100 * share:.1f} %)" for t, share in broken.items() if share > 1 - CONFIDENCE + 1e-9]
     n_refused = len(results) - len(given)
     costs = [one["plain"]["accuracy"] - one["sure"]["accuracy"] for one in given]
     used = [np.mean([one[name]["share"] for one in given]) for name in ("plain", "sure")]
@@ -124,8 +124,8 @@ def page(results: Sequence[dict[str, Any]]) -> str:
     few = f"Not shown yet: {WANTED} splits of each table; here are {n_splits}. " if n_splits < WANTED else ""
     text = [
         "# Budgets that hold on new rows",
-        f"{few}{first}Over all tables: broken in {n_broken} of {len(given)} splits with the guarantee (confidence "
-        f"{CONFIDENCE:g}), in {n_over} of {len(results)} without. It costs {np.mean(costs):.4f} of accuracy "
+        f"{few}{first}Over all tables: broken in {n_broken} of {len(given)} splits with the guarantee "
+        f"(confidence {CONFIDENCE:g}), in {n_over} of {len(results)} without. It costs {np.mean(costs):.4f} of accuracy "
         f"on average, and uses {used[1]:.2f} of the budget in place of {used[0]:.2f}; a part of that is a "
         f"quarter of the rows, which it does not learn from. In {n_refused} splits there were too few rows "
         "to certify any variant, and the fit said so.",

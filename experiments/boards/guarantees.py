@@ -127,8 +127,8 @@ def page(results: Sequence[dict[str, Any]]) -> str:
         f"{few}{first}Over all tables: broken in {n_broken} of {len(given)} splits with the guarantee "
         f"(confidence {CONFIDENCE:g}), in {n_over} of {len(results)} without. It costs {np.mean(costs):.4f} "
         f"of accuracy on average, and uses {used[1]:.2f} of the budget in place of {used[0]:.2f}; a part of "
-        f"that is a quarter of the rows, which it does not learn from. In {n_refused} splits there were too few rows "
-        "to certify any variant, and the fit said so.",
+        f"that is a quarter of the rows, which it does not learn from. In {n_refused} splits there "
+        "were too few rows to certify any variant, and the fit said so.",
         markdown(
             [
                 "table", "rows", "splits", "over, without", "highest share", "mean share", "accuracy",

@@ -24,7 +24,17 @@ PACKAGES = (
     *("sources", "checks", "report", "mlflow", "service", "export", "errors"),
 )
 # Type aliases have no docstring of their own.
-ALIASES = {"BudgetKind", "CostsLike", "CostRule", "Impurity", "LedgerKind", "MaxCuts", "Conclude", "Source", "LabelsLike"}
+ALIASES = {
+    "BudgetKind",
+    "CostsLike",
+    "CostRule",
+    "Impurity",
+    "LedgerKind",
+    "MaxCuts",
+    "Conclude",
+    "Source",
+    "LabelsLike",
+}
 
 
 def write_pages(docs: Path) -> None:

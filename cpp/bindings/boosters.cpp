@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "account/cost_sheet.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/cost_sheet.hpp"
+#include "bindings/peers.hpp"
 #include "bindings/tree_fields.hpp"
 #include "boost/boost_loss.hpp"
 #include "boost/fold_boosters.hpp"
@@ -45,8 +47,8 @@ public:
     PyProblem(const BinnedTable& table, Vector<double> own, Vector<double> shared, Vector<index_t> group_of,
               const std::string& loss, index_t n_outputs, Vector<double> target, Vector<double> weights, bool weighted,
               double learning_rate, double l2, bool multi_output, index_t max_depth, index_t max_leaves,
-              index_t min_rows_leaf, int n_threads)
-        : own_(own), shared_(shared), group_of_(group_of), target_(target), weights_(weights),
+              index_t min_rows_leaf, int n_threads, const nb::object& peers)
+        : peers_(peers_of(peers)), own_(own), shared_(shared), group_of_(group_of), target_(target), weights_(weights),
           problem_{table, cost_sheet_of(own, shared, group_of, table.n_columns()), {}, {}, span(weights), weighted,
                    learning_rate, l2, multi_output && n_outputs > 1} {
         require(span(target).size == table.n_rows && span(weights).size == table.n_rows,
@@ -57,12 +59,14 @@ public:
         problem_.options.max_leaves = max_leaves;
         problem_.options.min_rows_leaf = min_rows_leaf;
         problem_.options.n_threads = n_threads;
+        problem_.options.peers = peers_.get();
         set_loss(loss, n_outputs);
     }
 
     const BoostProblem& problem() const { return problem_; }
 
 private:
+    std::unique_ptr<PyPeers> peers_;
     Vector<double> own_;
     Vector<double> shared_;
     Vector<index_t> group_of_;
@@ -102,7 +106,7 @@ public:
                 "folds: rows, scores and a least sum of hessians for each");
         for (std::size_t f = 0; f < learn.size(); ++f) {
             require(span(start[f]).size == problem_.n_outputs(), "start: one score for each output");
-            require(learn[f].shape(0) > 0, "there are no rows to learn from");
+            require(problem_.options.peers || learn[f].shape(0) > 0, "there are no rows to learn from");
             const char* message = "rows are chosen by ascending numbers within the table";
             folds_.push_back({{indices(learn[f], problem_.n_rows(), message),
                                {span(start[f]).begin(), span(start[f]).end()},
@@ -247,10 +251,12 @@ private:
 void bind_boosters(nb::module_& m) {
     nb::class_<PyProblem>(m, "BoostProblem")
         .def(nb::init<const BinnedTable&, Vector<double>, Vector<double>, Vector<index_t>, const std::string&, index_t,
-                      Vector<double>, Vector<double>, bool, double, double, bool, index_t, index_t, index_t, int>(),
+                      Vector<double>, Vector<double>, bool, double, double, bool, index_t, index_t, index_t, int,
+                      const nb::object&>(),
              nb::keep_alive<1, 2>(), "table"_a, "own"_a, "shared"_a, "group_of"_a, nb::kw_only(), "loss"_a,
              "n_outputs"_a, "target"_a, "weights"_a, "weighted"_a, "learning_rate"_a, "l2"_a,
-             "multi_output"_a, "max_depth"_a, "max_leaves"_a, "min_rows_leaf"_a, "n_threads"_a);
+             "multi_output"_a, "max_depth"_a, "max_leaves"_a, "min_rows_leaf"_a, "n_threads"_a,
+             "peers"_a.none() = nb::none());
 
     nb::class_<PyFolds>(m, "BoostFolds")
         .def(nb::init<const PyProblem&, const Columns&, const Columns&, const std::vector<Vector<double>>&,

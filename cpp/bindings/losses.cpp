@@ -1,4 +1,4 @@
-// Python bindings of the losses: boost/softmax.hpp, boost/logistic.hpp, common/pairwise_sum.hpp, common/exact_sum.hpp.
+// Python bindings of the losses: boost/softmax.hpp, boost/logistic.hpp, common/exact_sum.hpp.
 #include "boost/softmax.hpp"
 
 #include <algorithm>
@@ -13,7 +13,6 @@
 #include "boost/logistic.hpp"
 #include "common/bounded_minimum.hpp"
 #include "common/exact_sum.hpp"
-#include "common/pairwise_sum.hpp"
 #include "common/views.hpp"
 
 namespace farthing {
@@ -98,12 +97,11 @@ NumpyArray<double> logistic_losses(const Vector<double>& y, const Vector<double>
     return to_numpy(std::move(found));
 }
 
-double weighted_mean(const Vector<double>& values, const Vector<double>& weights) {
-    const Span<const double> given = span(values);
-    require(given.size > 0 && span(weights).size == given.size, "weights: one for each value");
-    std::vector<double> weighed(values.shape(0));
-    for (index_t i = 0; i < given.size; ++i) weighed[static_cast<std::size_t>(i)] = given[i] * weights.data()[i];
-    return pairwise_sum(weighed.data(), given.size) / pairwise_sum(weights.data(), given.size);
+double exact_sum(const Vector<double>& values) {
+    nb::gil_scoped_release unlocked;
+    ExactSum sum;
+    sum.add(span(values));
+    return sum.rounded();
 }
 
 NumpyArray<std::int64_t> exact_digits(const Vector<double>& values) {
@@ -122,7 +120,7 @@ void bind_losses(nb::module_& m) {
     m.def("softmax_losses", &losses, "codes"_a, "scores"_a);
     m.def("logistic_steps", &logistic_steps, "y"_a, "scores"_a);
     m.def("logistic_losses", &logistic_losses, "y"_a, "scores"_a);
-    m.def("weighted_mean", &weighted_mean, "values"_a, "weights"_a);
+    m.def("exact_sum", &exact_sum, "values"_a);
     m.def("best_log_temperature", &best_log_temperature, "margins"_a, "weights"_a.none(), "least"_a, "total"_a, "low"_a,
           "high"_a, "tolerance"_a);
     m.def("exact_digits", &exact_digits, "values"_a);

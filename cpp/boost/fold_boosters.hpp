@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "boost/gradient_booster.hpp"
-#include "common/pairwise_sum.hpp"
+#include "common/exact_sum.hpp"
+#include "common/peers.hpp"
 #include "common/threads.hpp"
 #include "common/views.hpp"
 
@@ -39,10 +40,12 @@ public:
         std::sort(rows_.begin(), rows_.end());
         std::vector<double> weights;
         for (const index_t row : rows_) weights.push_back(problem.weights[row]);
-        total_weight_ = pairwise_sum(weights.data(), size());
+        total_weight_ = sum(weights);
+        n_all_ = sum_over(problem.options.peers, size());
     }
 
     index_t size() const { return static_cast<index_t>(rows_.size()); }
+    index_t n_all() const { return n_all_; }  // with those of all peers
 
     // Writes the losses of the rows that one fold holds out to their places.
     // IN  fold_rows (m,); scores (n_outputs, m).   OUT losses (size(),): those of these rows.
@@ -59,13 +62,21 @@ public:
     // The weighted mean. It overwrites the losses.
     double mean(std::vector<double>& losses) const {
         for (index_t i = 0; i < size(); ++i) losses[i] *= problem_->weights[rows_[i]];
-        return pairwise_sum(losses.data(), size()) / total_weight_;
+        return sum(losses) / total_weight_;
     }
 
 private:
     const BoostProblem* problem_;
     std::vector<index_t> rows_;
     double total_weight_ = 0;
+    index_t n_all_ = 0;
+
+    // Over the rows of all peers, rounded once: the same bits whoever has which rows.
+    double sum(const std::vector<double>& values) const {
+        ExactSum exact;
+        exact.add({values.data(), static_cast<index_t>(values.size())});
+        return exact.rounded(problem_->options.peers);
+    }
 };
 
 class FoldBoosters {
@@ -135,10 +146,10 @@ private:
         return spaces_;
     }
 
-    // Calls work(i, workspace) for i from 0 to n - 1, in parallel.
+    // Calls work(i, workspace) for i from 0 to n - 1, in parallel; with peers one after another, as all of them do.
     template <class Work>
     void each_alone(index_t n, Work&& work) {
-        const int threads = threads_for(problem_->options.n_threads, n);
+        const int threads = problem_->options.peers ? 1 : threads_for(problem_->options.n_threads, n);
         std::vector<BoostWorkspace>& own = spaces(threads);
         Chunks chunks(n, 1);
         on_threads(threads, [&](int thread) {

@@ -12,6 +12,7 @@
 
 #include "account/cost_sheet.hpp"
 #include "boost/boost_loss.hpp"
+#include "common/peers.hpp"
 #include "common/views.hpp"
 #include "grow/gradient_target.hpp"
 #include "grow/grow_options.hpp"
@@ -37,7 +38,7 @@ struct BoostProblem {
     double l2 = 0;
     bool multi_output = false;   // whether a round is one tree with a value for each output, or one tree per output
 
-    index_t n_rows() const { return table.n_rows; }
+    index_t n_rows() const { return table.n_rows; }  // of this process
     index_t n_outputs() const { return loss.n_outputs; }
     index_t trees_per_round() const { return multi_output ? 1 : n_outputs(); }
 };
@@ -155,17 +156,19 @@ private:
         const double l2 = problem_->l2;
         const double step = problem_->learning_rate;
         const int n_threads = options.n_threads;
+        Peers* const peers = options.peers;
         if (problem_->weighted || problem_->loss.has_hessians()) {
             return grow_on(GradientTarget<GradientSums::full>({gradients, n}, {hessians, n}, l2, learned_->min_hessian,
-                                                              n_threads, step),
+                                                              n_threads, step, false, peers),
                            rules, options, owned, space);
         }
-        if (can_pack(n)) {
-            return grow_on(GradientTarget<GradientSums::packed>({gradients, n}, {}, l2, 0, n_threads, step, true),
-                           rules, options, owned, space);
+        if (can_pack(all_rows(peers, n))) {
+            return grow_on(
+                GradientTarget<GradientSums::packed>({gradients, n}, {}, l2, 0, n_threads, step, true, peers), rules,
+                options, owned, space);
         }
-        return grow_on(GradientTarget<GradientSums::unit>({gradients, n}, {}, l2, 0, n_threads, step), rules, options,
-                       owned, space);
+        return grow_on(GradientTarget<GradientSums::unit>({gradients, n}, {}, l2, 0, n_threads, step, false, peers),
+                       rules, options, owned, space);
     }
 
     // Grows a tree for all outputs; its values overwrite the gradients.
@@ -176,11 +179,12 @@ private:
         const bool has_hessians = problem_->weighted || problem_->loss.has_hessians();
         const Span<const double> gradients{space.gradients.data(), n_outputs * n};
         const Span<const double> hessians{space.hessians.data(), has_hessians ? n_outputs * n : 0};
-        const VectorTarget target(gradients, hessians, n_outputs, top_outputs(gradients, n_outputs, learned_->rows),
-                                  problem_->l2, has_hessians ? learned_->min_hessian : 0.0, options.n_threads);
+        const VectorTarget target(gradients, hessians, n_outputs,
+                                  top_outputs(gradients, n_outputs, learned_->rows, options.peers), problem_->l2,
+                                  has_hessians ? learned_->min_hessian : 0.0, options.n_threads, options.peers);
         Tree tree = grow_on(target, rules, options, owned, space, [&](Tree& grown) {
             fill_node_vectors(gradients, hessians, learned_->rows, space.leaf_of_row, problem_->l2,
-                              problem_->learning_rate, options.n_threads, nullptr, grown);
+                              problem_->learning_rate, options.n_threads, options.peers, grown);
         });
         for (index_t k = 0; k < n_outputs; ++k) {
             const double* values = tree.value.data() + k;

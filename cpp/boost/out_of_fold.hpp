@@ -113,10 +113,10 @@ private:
     const StoppingRules& stopping_;
     const HeldOutRows& held_out_;
 
-    // Rounds whose scores of held-out rows may be kept at once: 32 MB.
+    // Rounds whose scores of held-out rows, of all peers, may be kept at once: 32 MB.
     index_t most_kept() const {
         constexpr index_t kMostScores = index_t{1} << 22;
-        return std::max<index_t>(1, kMostScores / std::max<index_t>(1, held_out_.size() * problem_.n_outputs()));
+        return std::max<index_t>(1, kMostScores / std::max<index_t>(1, held_out_.n_all() * problem_.n_outputs()));
     }
 
     // Grows some rounds of all folds.
@@ -164,15 +164,17 @@ private:
 };
 
 // One booster for each set of columns, side by side. With fewer sets than threads, the folds of a set are side by side,
-// too.
+// too. Peers grow one tree after another, so that all of them add up the same sums.
 inline std::vector<OutOfFoldBooster> grow_out_of_fold(const BoostProblem& problem, const std::vector<BoostFold>& folds,
                                                       const LearnedRows* final_rows,
                                                       const std::vector<RoundRules>& sets,
                                                       const StoppingRules& stopping) {
     const auto n_sets = static_cast<index_t>(sets.size());
     const int all = threads_for(problem.options.n_threads, std::numeric_limits<index_t>::max());
-    const int threads = threads_for(all, n_sets);
-    const int fold_threads = threads_for(std::max(1, all / std::max(1, threads)), static_cast<index_t>(folds.size()));
+    const bool alone = !problem.options.peers;
+    const int threads = alone ? threads_for(all, n_sets) : 1;
+    const int fold_threads =
+        alone ? threads_for(std::max(1, all / std::max(1, threads)), static_cast<index_t>(folds.size())) : 1;
     BoostProblem own = problem;
     own.options.n_threads = std::max(1, all / (threads * fold_threads));
     const HeldOutRows held_out(own, folds);

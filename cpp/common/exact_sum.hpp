@@ -8,7 +8,9 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
+#include "common/peers.hpp"
 #include "common/views.hpp"
 
 namespace farthing {
@@ -18,6 +20,7 @@ public:
     static constexpr index_t kDigits = 68;
     // After the digits: how many values are infinity, minus infinity, not a number.
     static constexpr index_t kLength = kDigits + 3;
+    static constexpr index_t kUnitBits = 1074;  // the lowest bit is 2^-1074
 
     void add(Span<const double> values) {
         constexpr index_t kBetweenCarries = index_t{1} << 29;
@@ -30,8 +33,29 @@ public:
 
     const std::array<std::int64_t, kLength>& digits() const { return digits_; }
 
+    // The sum with that of all peers, rounded once to the nearest double, ties to even.
+    double rounded(Peers* peers = nullptr) const {
+        std::array<std::int64_t, kLength> sum = digits_;
+        if (peers) peers->add(sum.data(), kLength);
+        const std::int64_t* special = sum.data() + kDigits;
+        if (special[2] || (special[0] && special[1])) return std::numeric_limits<double>::quiet_NaN();
+        if (special[0] || special[1]) {
+            return special[0] ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+        }
+        carry(sum);
+        const bool negative = sum[kDigits - 1] < 0;
+        if (negative) {
+            for (index_t i = 0; i < kDigits; ++i) sum[static_cast<std::size_t>(i)] = -sum[static_cast<std::size_t>(i)];
+            carry(sum);
+        }
+        const double size = nearest(sum);
+        return negative ? -size : size;
+    }
+
 private:
-    std::array<std::int64_t, kLength> digits_{};
+    using Digits = std::array<std::int64_t, kLength>;
+
+    Digits digits_{};
 
     void add(double x) {
         if (!std::isfinite(x)) {
@@ -54,11 +78,31 @@ private:
         digits_[digit + 2] += sign * static_cast<std::int64_t>(high >> 32);
     }
 
-    void carry() {
+    void carry() { carry(digits_); }
+
+    static void carry(Digits& digits) {
         for (std::size_t i = 0; i + 1 < static_cast<std::size_t>(kDigits); ++i) {
-            digits_[i + 1] += digits_[i] >> 32;
-            digits_[i] &= 0xffffffff;
+            digits[i + 1] += digits[i] >> 32;
+            digits[i] &= 0xffffffff;
         }
+    }
+
+    // The nearest double of a sum that is not negative, its digits below 2^32.
+    static double nearest(const Digits& digits) {
+        index_t top = kDigits - 1;
+        while (top > 0 && digits[static_cast<std::size_t>(top)] == 0) --top;
+        const auto digit = [&](index_t i) { return i < 0 ? std::uint64_t{0} : static_cast<std::uint64_t>(digits[static_cast<std::size_t>(i)]); };
+        index_t n_bits = 0;  // of the highest digit
+        while (n_bits < 32 && (digit(top) >> n_bits) != 0) ++n_bits;
+        if (n_bits == 0) return 0;
+        // The highest 64 bits, and whether any bit below them is set.
+        const std::uint64_t window = (digit(top) << (64 - n_bits)) | (digit(top - 1) << (32 - n_bits)) | (digit(top - 2) >> n_bits);
+        bool below = (digit(top - 2) & ((std::uint64_t{1} << n_bits) - 1)) != 0;
+        for (index_t i = 0; i < top - 2; ++i) below = below || digit(i) != 0;
+        std::uint64_t mantissa = window >> 11;
+        const std::uint64_t rest = window & 2047;
+        if (rest > 1024 || (rest == 1024 && (below || (mantissa & 1)))) ++mantissa;
+        return std::ldexp(static_cast<double>(mantissa), static_cast<int>(top * 32 + n_bits - 53 - kUnitBits));
     }
 };
 

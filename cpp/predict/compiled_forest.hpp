@@ -38,18 +38,22 @@ public:
 
     const ForestView& forest() const { return forest_; }
     index_t n_words() const { return n_words_; }
+    // Whether the features on the paths are stored; sets that are too wide are not.
+    bool keeps_masks() const { return n_words_ <= kMaskWords; }
+    // Words from one set of features to the next: three become four, which fit a register.
+    index_t mask_stride() const { return n_words_ == 3 ? 4 : n_words_; }
     const CompiledTree& tree(index_t t) const { return trees_[static_cast<std::size_t>(t)]; }
     const Node* nodes(const CompiledTree& tree) const { return nodes_.data() + tree.first; }
     index_t source(const CompiledTree& tree, index_t place) const { return source_[tree.first + place]; }
 
-    // The features on the path from the root to this place, (words,); null if sets are too wide to store.
+    // The features on the path from the root to this place, (stride,); null if they are not stored.
     const std::uint64_t* mask(const CompiledTree& tree, index_t place) const {
-        return n_words_ <= kMaskWords ? masks_.data() + (tree.first + place) * n_words_ : nullptr;
+        return keeps_masks() ? masks_.data() + (tree.first + place) * mask_stride() : nullptr;
     }
 
-    // The features that a tree tests, (words,); null if sets are too wide to store.
+    // The features that a tree tests, (words,); null if they are not stored.
     const std::uint64_t* tested(index_t t) const {
-        return n_words_ <= kMaskWords ? tested_.data() + t * n_words_ : nullptr;
+        return keeps_masks() ? tested_.data() + t * n_words_ : nullptr;
     }
 
     // Adds the features on the path from the root to this place.
@@ -111,7 +115,7 @@ private:
             out.threshold = forest_.strict ? largest_below(t0) : t0;
         }
         trees_.push_back(tree);
-        if (n_words_ > kMaskWords) return;
+        if (!keeps_masks()) return;
         tested_.resize(tested_.size() + static_cast<std::size_t>(n_words_), 0);
         std::uint64_t* tested = tested_.data() + t * n_words_;
         for (index_t i = 0; i < static_cast<index_t>(nodes_.size()) - tree.first; ++i) {
@@ -131,13 +135,13 @@ private:
         nodes_.push_back({std::numeric_limits<double>::infinity(), 0, {self, self, self}});
         source_.push_back(node);
         parent_.push_back(parent);
-        if (n_words_ <= kMaskWords) masks_.resize(masks_.size() + static_cast<std::size_t>(n_words_), 0);
+        if (keeps_masks()) masks_.resize(masks_.size() + static_cast<std::size_t>(mask_stride()), 0);
     }
 
     void inherit_mask(const CompiledTree& tree, index_t child, index_t parent, index_t feature) {
-        if (n_words_ > kMaskWords) return;
-        std::uint64_t* to = masks_.data() + (tree.first + child) * n_words_;
-        const std::uint64_t* from = masks_.data() + (tree.first + parent) * n_words_;
+        if (!keeps_masks()) return;
+        std::uint64_t* to = masks_.data() + (tree.first + child) * mask_stride();
+        const std::uint64_t* from = masks_.data() + (tree.first + parent) * mask_stride();
         for (index_t w = 0; w < n_words_; ++w) to[w] |= from[w];
         to[feature >> 6] |= std::uint64_t{1} << (feature & 63);
     }
@@ -167,11 +171,11 @@ void descend_in_step(const CompiledForest& forest, const CompiledForest::Compile
 }
 
 // Trees with categories descend row by row.
-template <class T>
+template <class T, index_t kRows>
 void descend_categorical(const CompiledForest& forest, const CompiledForest::CompiledTree& tree, const T* const* rows,
                          index_t column_stride, std::int32_t* place) {
     const CompiledForest::Node* nodes = forest.nodes(tree);
-    for (index_t r = 0; r < kRowsInStep; ++r) {
+    for (index_t r = 0; r < kRows; ++r) {
         std::int32_t at = 0;
         while (nodes[at].next[0] != at) {
             const auto x = static_cast<double>(rows[r][nodes[at].feature * column_stride]);

@@ -13,8 +13,12 @@
 #include "common/views.hpp"
 #include "predict/block_predictor.hpp"
 #include "predict/forest_view.hpp"
+#include "predict/single_row.hpp"
 
 namespace farthing {
+
+// So few rows go through the trees one after another.
+constexpr index_t kMaxRowsAlone = 4;
 
 // IN  X (n, n_features).
 // IN OUT outputs (n, n_outputs), touched (n, words) or null: results of the stages before, zeros before the first.
@@ -23,6 +27,15 @@ template <class T>
 void predict(const PreparedForest& forest, const Matrix<T>& X, const Stage& stage, double* outputs,
              std::uint64_t* touched, int n_threads) {
     const index_t n_rows = stage.n_rows(X.n_rows);
+    if (n_rows <= kMaxRowsAlone) {
+        for (index_t i = 0; i < n_rows; ++i) {
+            const index_t row = stage.row(i);
+            predict_row(forest.trees, stage.begin, stage.end, X.data + row * X.row_stride, X.column_stride,
+                        outputs + row * forest.trees.forest().n_outputs,
+                        touched ? touched + row * forest.trees.n_words() : nullptr);
+        }
+        return;
+    }
     const index_t n_blocks = (n_rows + kRowsInBlock - 1) / kRowsInBlock;
     Chunks chunks(n_blocks, 4);
     on_threads(threads_for(n_threads, n_blocks), [&](int) {

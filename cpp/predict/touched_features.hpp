@@ -2,22 +2,24 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "common/views.hpp"
 #include "predict/compiled_forest.hpp"
 
 namespace farthing {
 
-// After a few trees most rows have touched every feature that the trees test, and nothing is left to record. Rows for
-// which this is not yet so are open.
+// After some trees most rows have touched every feature that the trees test, and nothing is left to record.
 template <index_t kRows>
 class TouchedFeatures {
 public:
     // For trees [begin, end).   OUT touched (n, words), or null: nothing is recorded.
     TouchedFeatures(const CompiledForest& trees, index_t begin, index_t end, std::uint64_t* touched)
-        : trees_(trees), n_words_(trees.n_words()), touched_(touched) {
-        if (n_words_ > CompiledForest::kMaskWords) return;
+        : trees_(trees), n_words_(trees.n_words()), stride_(trees.mask_stride()), touched_(touched),
+          words_(touched ? static_cast<std::size_t>(kRows * stride_) : 0) {
+        if (!trees.keeps_masks()) return;
         for (index_t t = begin; t < end; ++t) {
             for (index_t w = 0; w < n_words_; ++w) tested_[w] |= trees.tested(t)[w];
         }
@@ -26,60 +28,69 @@ public:
     // Starts a block of n rows.   IN numbers (n,): their indices in the table.
     void begin(const index_t* numbers, index_t n) {
         if (!touched_) return;
-        n_open_ = n;
+        n_ = n;
         for (index_t r = 0; r < n; ++r) {
-            open_[r] = r;
-            words_[r] = touched_ + numbers[r] * n_words_;
+            const std::uint64_t* from = touched_ + numbers[r] * n_words_;
+            std::copy(from, from + n_words_, words_.data() + r * stride_);
         }
-        if (n_words_ <= CompiledForest::kMaskWords) refresh();
+        if (trees_.keeps_masks()) refresh();
+    }
+
+    // Ends it.
+    void end(const index_t* numbers) {
+        if (!touched_) return;
+        for (index_t r = 0; r < n_; ++r) {
+            const std::uint64_t* from = words_.data() + r * stride_;
+            std::copy(from, from + n_words_, touched_ + numbers[r] * n_words_);
+        }
     }
 
     // Whether a tree may test a feature that some row has not touched yet.
     bool may_add(index_t t) {
         if (!touched_) return false;
-        const std::uint64_t* tested = trees_.tested(t);
-        if (!tested) return true;
-        std::uint64_t any = 0;
-        for (index_t w = 0; w < n_words_; ++w) any |= tested[w] & untouched_[w];
-        if (any != 0 && ++trees_since_refresh_ > kTreesBetweenRefreshes) refresh();
-        return any != 0;
+        if (!trees_.keeps_masks()) return true;
+        if (!adds(t)) return false;
+        if (++trees_since_refresh_ <= kTreesBetweenRefreshes) return true;
+        refresh();
+        return adds(t);
     }
 
-    // Records what open rows touch in a tree: touch(row of the block, words of the row).
+    // The sets of the rows, (kRows, stride of masks).
+    std::uint64_t* words() { return words_.data(); }
+
+    // Records what rows touch in a tree: touch(row of the block, words of the row).
     template <class Touch>
-    void add(Touch touch) const {
-        for (index_t i = 0; i < n_open_; ++i) touch(open_[i], words_[open_[i]]);
+    void add(Touch touch) {
+        for (index_t r = 0; r < n_; ++r) touch(r, words_.data() + r * stride_);
     }
 
 private:
-    static constexpr index_t kTreesBetweenRefreshes = 4;
+    static constexpr index_t kTreesBetweenRefreshes = 8;
 
     const CompiledForest& trees_;
     const index_t n_words_;
+    const index_t stride_;
     std::uint64_t* touched_;
+    std::vector<std::uint64_t> words_;
     std::uint64_t tested_[CompiledForest::kMaskWords] = {};     // features that any tree tests
-    std::uint64_t untouched_[CompiledForest::kMaskWords] = {};  // of those, the ones that some open row has not touched
-    std::uint64_t* words_[kRows];
-    index_t open_[kRows];
-    index_t n_open_ = 0;
+    std::uint64_t untouched_[CompiledForest::kMaskWords] = {};  // of those, the ones that some row has not touched
+    index_t n_ = 0;
     index_t trees_since_refresh_ = 0;
 
-    // Recomputes which rows are open, and what they have not touched.
+    bool adds(index_t t) const {
+        const std::uint64_t* tested = trees_.tested(t);
+        std::uint64_t any = 0;
+        for (index_t w = 0; w < n_words_; ++w) any |= tested[w] & untouched_[w];
+        return any != 0;
+    }
+
     void refresh() {
         trees_since_refresh_ = 0;
-        std::fill(untouched_, untouched_ + n_words_, 0);
-        index_t n_open = 0;
-        for (index_t i = 0; i < n_open_; ++i) {
-            std::uint64_t any = 0;
-            for (index_t w = 0; w < n_words_; ++w) {
-                const std::uint64_t untouched = tested_[w] & ~words_[open_[i]][w];
-                untouched_[w] |= untouched;
-                any |= untouched;
-            }
-            open_[n_open] = open_[i];
-            n_open += any != 0;
+        for (index_t w = 0; w < n_words_; ++w) {
+            std::uint64_t by_all = ~std::uint64_t{0};
+            for (index_t r = 0; r < n_; ++r) by_all &= words_[static_cast<std::size_t>(r * stride_ + w)];
+            untouched_[w] = tested_[w] & ~by_all;
         }
-        n_open_ = n_open;
     }
 };
 

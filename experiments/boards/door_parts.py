@@ -344,7 +344,9 @@ def quotes(board: Board, names: Sequence[str], side: str) -> str:
 SET_ON = """The default set and the rules of the front door were set on other tables: ecoli,
   sonar, ionosphere, bupa_liver, house_votes_84, breast_cancer_wdbc, breast_cancer_original, 400 rows of adult
   and 1,200 of physionet2012 at other prices, and made ones. Other splits of heart_disease, pima_diabetes,
-  hepatitis and thyroid were looked at before."""
+  hepatitis and thyroid were looked at before: with the rules of commit 650f022, which preferred no method, on
+  split 7 of these four tables, the front door was below a part that kept the budget by more than a standard
+  error on thyroid alone (-0.0009 +- 0.0003)."""
 
 
 def keep_one(words: Sequence[str]) -> None:

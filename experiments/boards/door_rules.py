@@ -28,7 +28,7 @@ from farthing.datasets import load_bupa_liver, load_table
 from farthing.frontier.candidates import Candidate, candidates
 from farthing.frontier.evaluation import Evaluation
 from farthing.frontier.fold_curves import Judged
-from farthing.frontier.paired_choice import Contender, rank
+from farthing.frontier.paired_choice import AHEAD, LEAST_WEIGHT, Contender, rank
 from farthing.frontier.race import HOPELESS, STAY, heats, survivors
 from farthing.frontier.row_values import Standing
 from farthing.frontier.scorers import errors_of_rows
@@ -41,6 +41,7 @@ TABLES = (
 )
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 N_FOLDS = 5
+PREFERRED = "MiserCascadeClassifier"
 Rows = NDArray[np.float64]
 
 
@@ -144,7 +145,7 @@ def measure(name: str, seed: int, tiny: bool = False) -> dict[str, Any]:
 
 # The rules. Each returns the place of the setting that it takes at a budget.
 
-Rule = Callable[[list[Any], int, float], int]
+Rule = Callable[..., int]
 
 
 def values(setting: Any, what: str, place: int, folds: Sequence[int] = range(N_FOLDS)) -> Rows:
@@ -179,17 +180,18 @@ def least_loss(made: list[Any], place: int, budget: float) -> int:
     return min(within(made, place, budget), key=lambda i: values(made[i], "loss", place).mean())
 
 
-def shrunk(least_weight: float) -> Rule:
-    """Return the rule of `farthing.frontier.paired_choice` with another least weight."""
+def paired(least_weight: float = LEAST_WEIGHT, ahead: float = AHEAD) -> Rule:
+    """Return the rule of `farthing.frontier.paired_choice`, with other constants or its own."""
 
-    def rule(made: list[Any], place: int, budget: float) -> int:
-        fits = within(made, place, budget)
+    def rule(made: list[Any], place: int, budget: float, left: Sequence[int] | None = None) -> int:
+        fits = within(made, place, budget) if left is None else list(left)
         overall = [
             float(np.mean([values(made[i], "loss", k).mean() for k in range(len(SHARES))])) for i in fits
         ]
         found = [standing(made[i], place) for i in fits]
-        pairs = [Contender(*pair) for pair in zip(found, overall, strict=True)]
-        return fits[rank(pairs, least_weight=least_weight)[0]]
+        preferred = [made[i]["method"] == PREFERRED for i in fits]
+        contenders = [Contender(*each) for each in zip(found, overall, preferred, strict=True)]
+        return fits[rank(contenders, least_weight=least_weight, ahead=ahead)[0]]
 
     return rule
 
@@ -213,8 +215,9 @@ def raced(made: list[Any], place: int, budget: float) -> int:
         done += heat
         fits = [i for i in within(made, place, budget, done) if i in left] or left[:1]
         told = {i: Judged(Point("", {}, 0, 0, 0), standing(made[i], place, done)) for i in fits}
-        left = survivors(told, number) if len(done) < N_FOLDS else fits
-    return min(left, key=lambda i: values(made[i], "loss", place).mean())
+        preferred = [i for i in fits if made[i]["method"] == PREFERRED]
+        left = survivors(told, number, preferred=preferred) if len(done) < N_FOLDS else fits
+    return paired()(made, place, budget, left)
 
 
 # The page.
@@ -248,11 +251,15 @@ def page(kept: Path) -> str:
     def everything(_: Any) -> bool:
         return True
 
-    base = of(lean, shrunk(0.9))
+    def cascades(one: Any) -> bool:
+        return lean(one) and one["method"] == PREFERRED
+
+    base = of(lean, paired())
     methods = sorted({one["method"] for result in results for one in result["settings"]})
     sets = [
         line("the default set", base, base),
-        line("all that was tried", of(everything, shrunk(0.9)), base),
+        line("all that was tried", of(everything, paired()), base),
+        line("the cascades of the default set alone", of(cascades, paired()), base),
     ]
     for method in methods:
         in_set = any(
@@ -265,24 +272,31 @@ def page(kept: Path) -> str:
             )
 
         word = "without" if in_set else "with"
-        sets.append(line(f"{word} {method}", of(other, shrunk(0.9)), base))
+        sets.append(line(f"{word} {method}", of(other, paired()), base))
     rules = {
-        "paired losses, weight at least 0.9": shrunk(0.9),
+        f"paired losses, weight at least {LEAST_WEIGHT}, cascades preferred by {AHEAD:g} error": paired(),
+        "no method preferred": paired(ahead=0.0),
+        "preferred by half an error": paired(ahead=0.5),
+        "preferred by two errors": paired(ahead=2.0),
         "the least loss": least_loss,
-        "weight at least 0.5": shrunk(0.5),
-        "any weight": shrunk(0.0),
+        "weight at least 0.5": paired(0.5),
+        "any weight": paired(0.0),
         "the highest accuracy": highest_score,
         "least loss within half an error of it": half_an_error,
-        "paired losses after the race": raced,
+        "the first rule after the race": raced,
     }
     chosen = [line(what, of(lean, rule), base) for what, rule in rules.items()]
-    shrinks = np.array(of(lean, shrunk(0.0))) - np.array(base)
-    race = np.array(of(lean, raced)) - np.array(of(lean, least_loss))
+    shrinks = np.array(of(lean, paired(0.0))) - np.array(base)
+    prefers = np.array(base) - np.array(of(lean, paired(ahead=0.0)))
+    prefers_error = prefers.std() / np.sqrt(max(len(prefers) - 1, 1))
+    race = np.array(of(lean, raced)) - np.array(base)
     error = race.std() / np.sqrt(max(len(race) - 1, 1))
     head = "| {} | accuracy | difference |\n|---|---|---|\n"
     return f"""# How the rules of the front door were set
 
 - The race costs {-race.mean():+.4f} of accuracy, standard error {error:.4f}.
+- Preferring the cascade unless another method is ahead by {AHEAD:g} standard error changes the accuracy by
+  {prefers.mean():+.4f}, standard error {prefers_error:.4f}.
 - Shrinking differences at a budget as far as the method of moments says changes the accuracy by
   {shrinks.mean():+.4f}; hence the least weight of 0.9.
 
@@ -300,7 +314,8 @@ choose it, so that it trusts such methods less than these figures do.
 ## The choice among settings, and the race
 
 In the race a setting leaves if its loss is above the leader's by more than {HOPELESS} standard errors of the
-difference; at most {", ".join(map(str, STAY))} stay after each fold.
+difference, or above that of the best cascade by more than {AHEAD:g}; at most {", ".join(map(str, STAY))} stay
+after each fold.
 
 {head.format("rule")}{chr(10).join(chosen)}
 """

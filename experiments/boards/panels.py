@@ -82,8 +82,8 @@ def _figures(model: Any, X: Any, y: Any, k: int, within: float) -> dict[str, Any
     }
 
 
-def page(results: Sequence[dict[str, Any]]) -> str:
-    """Return the page in Markdown."""
+def page(results: Sequence[dict[str, Any]], left: Sequence[tuple[str, str]] = ()) -> str:
+    """Return the page in Markdown; ``left`` are the pairs of table and method that were not measured."""
     one = {(r["table"], r["method"]): r for r in results if r["k"] == 1}
     rows, missed, n_goals = [], [], 0
     for r in results:
@@ -106,6 +106,8 @@ def page(results: Sequence[dict[str, Any]]) -> str:
         if missed
         else f"Panels of three halve the rounds for at most a tenth more money in all {n_goals} pairs."
     )
+    if left:
+        first += f" Not measured: {', '.join(f'{method} on {table}' for table, method in left)}."
     full = [r["spent"] / one[r["table"], r["method"]]["spent"] for r in results if r["full"]]
     text = [
         "# Panels: rounds of questions, money and accuracy",
@@ -127,21 +129,32 @@ def page(results: Sequence[dict[str, Any]]) -> str:
 
 def kept(folder: Path, table: str, method: str, n_rows: int) -> list[dict[str, Any]]:
     """Measure one pair, unless that is done."""
-    done = folder / f"{table}_{method.replace(' ', '_')}_{n_rows}.json"
+    done = _file(folder, table, method, n_rows)
     if not done.exists():
         done.write_text(json.dumps(measure(table, method, n_rows)))
         print(f"{table}, {method}: done", flush=True)
     return list(json.loads(done.read_text()))
 
 
+def _file(folder: Path, table: str, method: str, n_rows: int) -> Path:
+    return folder / f"{table}_{method.replace(' ', '_')}_{n_rows}.json"
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure all pairs and write the page."""
-    args = parse(options(__doc__), NAME, arguments)
+    parser = options(__doc__)
+    parser.add_argument(
+        "--kept-only", action="store_true", help="write the page from the pairs that are measured already"
+    )
+    args = parse(parser, NAME, arguments)
     tables, methods = (("heart",), ("tree", "CSTC")) if args.tiny else (TABLES, tuple(METHODS))
     n_rows = 5 if args.tiny else 150
     pairs = [(table, method) for table in tables for method in methods]
-    results = [figures for pair in pairs for figures in kept(args.kept, *pair, n_rows)]
-    write_page(args.out, NAME, page(results), command(NAME))
+    left = [pair for pair in pairs if args.kept_only and not _file(args.kept, *pair, n_rows).exists()]
+    measured = [pair for pair in pairs if pair not in left]
+    results = [figures for pair in measured for figures in kept(args.kept, *pair, n_rows)]
+    line = command(NAME, *(["--kept-only"] if args.kept_only else []))
+    write_page(args.out, NAME, page(results, left), line)
 
 
 if __name__ == "__main__":

@@ -17,12 +17,14 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing._core import exact_digits
+from farthing._core import exact_digits, exact_sum
 
 # See ExactSum of the compiled core: digits of 32 bits, the lowest bit is 2**-1074; then counts of infinities,
 # negative infinities and NaNs.
 _DIGIT_BITS: Final = 32
 _UNIT_BITS: Final = 1074
+# Bits of the integers that peers add up.
+_WORD_BITS: Final = 64
 
 
 class Peers(Protocol):
@@ -135,10 +137,11 @@ def totals(parts: list[NDArray[Any]]) -> NDArray[np.float64]:
     >>> totals([np.array([0.1, 0.2]), np.array([2.0])])
     array([0.3, 2. ])
     """
-    digits = np.concatenate([exact_digits(np.ascontiguousarray(part, dtype=np.float64)) for part in parts])
+    numbers = [np.ascontiguousarray(part, dtype=np.float64) for part in parts]
     found = peers()
-    if found is not None:
-        digits = found.sum(digits)
+    if found is None:
+        return np.array([exact_sum(part) for part in numbers])
+    digits = found.sum(np.concatenate([exact_digits(part) for part in numbers]))
     return np.array([_rounded(row) for row in digits.reshape(len(parts), -1).tolist()])
 
 
@@ -180,6 +183,88 @@ def bounds(values: NDArray[np.float64]) -> tuple[float, float]:
     return float(-both[0]), float(both[1])
 
 
+# Rows by their numbers, and what is known of all of them.
+
+
+def row_numbers(n_rows: int) -> NDArray[np.int64]:
+    """Return the place of each row of this process among all rows, ascending, shape (n_rows,).
+
+    Examples
+    --------
+    >>> row_numbers(3)
+    array([0, 1, 2])
+    """
+    found = peers()
+    return np.arange(n_rows, dtype=np.int64) if found is None else found.row_numbers
+
+
+def own_rows(numbers: NDArray[np.int64], n_rows: int) -> NDArray[np.int64]:
+    """Return which of the ``n_rows`` rows of this process are among those with some numbers, ascending.
+
+    Examples
+    --------
+    >>> own_rows(np.array([0, 2]), 3)
+    array([0, 2])
+    """
+    if peers() is None:
+        return numbers
+    return np.flatnonzero(np.isin(row_numbers(n_rows), numbers, assume_unique=True))
+
+
+def all_numbers(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers of the rows that this process and its peers choose, ascending.
+
+    Parameters
+    ----------
+    rows : ndarray of int64, shape (n_chosen,)
+        The choice of this process among its own rows.
+
+    Examples
+    --------
+    >>> all_numbers(np.array([0, 2]))
+    array([0, 2])
+    """
+    found = peers()
+    if found is None:
+        return rows
+    # One bit per row of the table; no two peers have the same row, so the sum is the union.
+    chosen = np.zeros(-(-found.n_rows // _WORD_BITS) * _WORD_BITS, dtype=np.bool_)
+    chosen[found.row_numbers[rows]] = True
+    words = found.sum(np.packbits(chosen).view(np.int64))
+    return np.flatnonzero(np.unpackbits(words.view(np.uint8)))
+
+
+def gather(values: NDArray[Any], rows: NDArray[np.int64] | None = None) -> NDArray[Any]:
+    """Return what all processes have for the rows that they choose, in the order of these rows.
+
+    Every process then holds all of it: this is for a number or two per row, never for the table.
+
+    Parameters
+    ----------
+    values : ndarray of float64, int64 or uint64, shape (n_chosen, ...)
+        Of the chosen rows of this process.
+    rows : ndarray of int64, shape (n_chosen,), or None
+        The choice of this process among its own rows; None means all of them.
+
+    Examples
+    --------
+    >>> gather(np.array([0.5, 0.25]), np.array([0, 2]))
+    array([0.5 , 0.25])
+    """
+    found = peers()
+    if found is None:
+        return values
+    if rows is None:
+        n_all, places = found.n_rows, found.row_numbers
+    else:
+        numbers = all_numbers(rows)
+        n_all, places = len(numbers), np.searchsorted(numbers, found.row_numbers[rows])
+    # The bits as integers: each place has those of one peer, and zero of the others.
+    bits = np.zeros((n_all, *values.shape[1:]), dtype=np.int64)
+    bits[places] = np.ascontiguousarray(values).view(np.int64)
+    return found.sum(bits.reshape(-1)).view(values.dtype).reshape(bits.shape)
+
+
 def _rounded(digits: list[int]) -> float:
     *long, infinite, negative, undefined = digits
     if undefined or (infinite and negative):
@@ -187,5 +272,8 @@ def _rounded(digits: list[int]) -> float:
     if infinite or negative:
         return math.inf if infinite else -math.inf
     whole = sum(digit << (_DIGIT_BITS * place) for place, digit in enumerate(long) if digit)
-    # The quotient of two integers is rounded once, to the nearest double.
-    return whole / (1 << _UNIT_BITS)
+    try:
+        # The quotient of two integers is rounded once, to the nearest double.
+        return whole / (1 << _UNIT_BITS)
+    except OverflowError:
+        return math.inf if whole > 0 else -math.inf

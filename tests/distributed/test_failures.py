@@ -13,9 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 from distributed import Client
+from sklearn.base import clone
 from tests.distributed.tables import assert_same_bits, cut_array, numbers
 
 from farthing.boosting import GreedyMiserRegressor
+from farthing.cascades import MiserCascadeRegressor
+from farthing.forests import BudgetForestClassifier
 from farthing.learning.losses import SQUARED, Loss
 
 CUTS = [100, 200, 300, 400, 500]
@@ -82,6 +85,50 @@ def test_killed_during_fit(on_cluster: Client, tmp_path: Path, where: str, at: i
         assert (tmp_path / "calls").stat().st_size < 2 * 3 * params["n_estimators"]
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        BudgetForestClassifier(n_estimators=3, max_depth=2, random_state=0),
+        MiserCascadeRegressor(n_stages=1, n_estimators=1, max_depth=1, n_folds=1, random_state=0),
+    ],
+    ids=["forest", "cascade"],
+)
+def test_killed_during_a_later_step(on_cluster: Client, tmp_path: Path, estimator: Any) -> None:
+    """A forest has grown a tree, and a cascade has chosen its features, when one of three workers dies."""
+    X, y, _ = numbers(120)
+    X, y = X[:, :2], np.digitize(y, [0.0, 2.0]) if isinstance(estimator, BudgetForestClassifier) else y
+    path, pid = str(tmp_path / "calls"), os.getpid()
+
+    class Dying(type(estimator)):  # type: ignore[misc]
+        def fit_rows(self, rows: Any, **options: Any) -> Any:
+            from farthing import collective  # noqa: PLC0415 - in the worker
+
+            found = collective.peers()
+
+            class Dead:
+                size, n_rows, row_numbers = found.size, found.n_rows, found.row_numbers
+
+                def largest(self, numbers: Any) -> Any:
+                    return found.largest(numbers)
+
+                def sum(self, numbers: Any) -> Any:
+                    first = found.row_numbers[0] == 0 and os.getpid() != pid
+                    if first and collective.saved() and not os.path.exists(path):
+                        with open(path, "xb"):
+                            os.kill(os.getpid(), signal.SIGKILL)
+                    return found.sum(numbers)
+
+            kept = collective._saved.get()
+            with collective.among(Dead(), kept):
+                return super().fit_rows(rows, **options)
+
+    Dying.__name__ = type(estimator).__name__
+    alone = clone(estimator).fit(X, y)
+    dying = Dying(**estimator.get_params()).fit(*(cut_array(part, [40, 80]) for part in (X, y)))
+    assert_same_bits(alone, dying)
+    assert dying.cluster_report_.n_losses == 1
+
+
 def test_killed_during_prediction(on_cluster: Client, tmp_path: Path) -> None:
     X, y, _ = numbers(600)
     dying = make_dying(GreedyMiserRegressor, tmp_path / "calls", at=3, where="prediction")
@@ -96,6 +143,8 @@ import sys
 import numpy as np, dask.array as da
 from distributed import Client
 from farthing.boosting import GreedyMiserRegressor
+from farthing.cascades import MiserCascadeRegressor
+from farthing.forests import BudgetForestClassifier
 
 with Client(sys.argv[1]):
     X = da.from_array(np.random.default_rng(0).normal(size=(3000, 4)), chunks=(1000, 4))

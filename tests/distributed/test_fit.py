@@ -16,14 +16,16 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from tests.distributed.tables import assert_same_bits, cut_array, cut_frame, frame, numbers
 
+from farthing.base import Guarantee
 from farthing.boosting import (
     GradientBoostingRegressor,
     GreedyMiserClassifier,
     GreedyMiserRanker,
     GreedyMiserRegressor,
 )
+from farthing.cascades import MiserCascadeClassifier, MiserCascadeRegressor
 from farthing.errors import ClusterError, TableError
-from farthing.forests import BudgetTreeClassifier
+from farthing.forests import BudgetForestClassifier, BudgetForestRanker, BudgetTreeClassifier
 from farthing.table import PartFacts, merged_schema
 
 CUTS = [200, 201, 700]
@@ -129,7 +131,7 @@ def test_any_number_of_workers(on_cluster: Client, n_workers: int) -> None:
     charge=st.sampled_from(["model", "row"]),
     is_frame=st.booleans(),
 )
-@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_partitions(on_cluster: Client, cuts: list[int], charge: str, is_frame: bool) -> None:
     X, y, weights = numbers(400, seed=2)
     estimator = GreedyMiserRegressor(n_estimators=2, max_depth=2, charge=charge, tradeoff=0.01, relative=True)
@@ -210,6 +212,26 @@ def test_unsupported_parameter(estimator: Any) -> None:
     X, y, _ = numbers(10)
     with pytest.raises(TableError, match=r"validation_fraction of GreedyMiser\w+ needs all rows"):
         estimator.fit_collection(cut_array(X, []), cut_array(y > 0, []))
+
+
+def test_what_stays_on_the_workers() -> None:
+    X, y, _ = numbers(10)
+    columns = cut_array(X, []), cut_array(y > 0, [])
+    with pytest.raises(TableError, match="oob_score of BudgetForestClassifier needs all rows"):
+        BudgetForestClassifier(oob_score=True).fit(*columns)
+    with pytest.raises(TableError, match="guarantee of MiserCascadeClassifier needs all rows"):
+        MiserCascadeClassifier(guarantee=Guarantee(budget=2.0)).fit(*columns)
+    with pytest.raises(TableError, match="BudgetForestRanker got a Dask collection without qid"):
+        BudgetForestRanker().fit(*columns)
+
+
+@pytest.mark.parametrize("estimator", [BudgetForestClassifier(), MiserCascadeRegressor()])
+def test_errors_of_forests_and_cascades(on_cluster: Client, estimator: Any) -> None:
+    X, y, _ = numbers(30)
+    bad = X.astype(object)
+    bad[25, 1] = "text"
+    with pytest.raises(TableError, match=r"partition 2, read by worker tcp:.*column 'x1'"):
+        estimator.fit(*(cut_array(part, [10, 20]) for part in (bad, np.round(y))))
 
 
 def test_partitions_of_held_out_rows(on_cluster: Client) -> None:

@@ -2,18 +2,53 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import dask.array as da
 import numpy as np
 import pytest
+from sklearn.base import clone
 from tests.distributed.tables import cut_array, cut_frame, frame, numbers
 
 from farthing.boosting import GreedyMiserClassifier, GreedyMiserRegressor
+from farthing.cascades import MiserCascadeClassifier, MiserCascadeRegressor
 from farthing.errors import TableError
+from farthing.forests import BudgetForestClassifier, BudgetForestRanker, BudgetTreeClassifier
+from farthing.frontier import BudgetedClassifier
 
 
 @pytest.fixture(scope="module")
 def classifier() -> GreedyMiserClassifier:
     X, y, _ = numbers(300)
     return GreedyMiserClassifier(n_estimators=4, tradeoff=0.01, charge="row", budget=2.0).fit(X, y > 0)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        BudgetForestClassifier(n_estimators=3, max_depth=3, budget=3.0, random_state=0),
+        BudgetForestRanker(n_estimators=3, max_depth=3, random_state=0),
+        MiserCascadeClassifier(n_stages=2, n_estimators=2, max_depth=2, budget=2.0, random_state=0),
+        MiserCascadeRegressor(n_stages=2, n_estimators=2, max_depth=2, budget=2.0, random_state=0),
+        BudgetedClassifier(methods=[BudgetTreeClassifier(max_depth=2)], budget=2.0, cv=2),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_every_call_is_lazy(model: Any) -> None:
+    X, y, _ = numbers(200)
+    model = clone(model).fit(X, np.digitize(y, [0.0, 2.0]))
+    chunks = cut_array(X, [70, 71])
+    decided, lazy = model.decide(X), model.decide(chunks)
+    calls = {"prediction": "predict", "spent": "spend", "acquired": "acquired"}
+    if decided.probabilities is not None:
+        calls["probabilities"] = "predict_proba"
+    for name, call in calls.items():
+        for array in (getattr(lazy, name), getattr(model, call)(chunks)):
+            assert isinstance(array, da.Array)
+            assert array.chunks[0] == (70, 1, 129)
+            np.testing.assert_array_equal(
+                array.compute(scheduler="synchronous"), getattr(decided, name), name
+            )
 
 
 @pytest.mark.parametrize("method", ["predict", "predict_proba", "spend", "acquired"])

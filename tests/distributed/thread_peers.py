@@ -29,7 +29,7 @@ class ThreadPeers:
 
 class _Group:
     def __init__(self, size: int, n_rows: int) -> None:
-        self.barrier = threading.Barrier(size, timeout=60)
+        self.barrier = threading.Barrier(size, timeout=15)
         self.n_rows = n_rows
         self._brought: list[Any] = [None] * size
 

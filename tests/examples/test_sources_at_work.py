@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from examples import text_blocks
+from examples import panel_consultation, text_blocks
 
 from farthing import REFUSED, consult
 from farthing.datasets import load_heart_disease
@@ -52,3 +52,16 @@ def test_a_database_is_consulted_and_a_table_that_hangs_is_given_up() -> None:
         assert set(faults) == set(slow.features)
     finally:
         engine.dispose()
+
+
+def test_a_consultation_in_panels_saves_visits_within_both_budgets() -> None:
+    forest, budget = panel_consultation.fitted_forest(), {"CAD": 300.0, "minutes": 240.0}
+    patient = load_heart_disease().X.iloc[1].to_dict()
+    alone, single, _ = panel_consultation.consulted(forest, patient, 1, budget)
+    decision, visits, waited = panel_consultation.consulted(forest, patient, 3, budget)
+    assert len(visits) <= (len(single) + 1) // 2
+    assert decision.prediction == alone.prediction
+    assert decision.spent <= 300
+    assert decision.resources is not None
+    assert waited <= decision.resources["minutes"] <= 240
+    assert sorted(name for visit in visits for name in visit) == sorted(decision.acquired)

@@ -16,6 +16,7 @@ from tests.export.walking import (
     NOT_EXPORTED,
     STRICT,
     CWalk,
+    assert_all_at_once,
     assert_same_walks,
     c_walk,
     compile_c,
@@ -43,6 +44,7 @@ def test_walks_as_the_library(method: str, tmp_path: Path) -> None:
         model, fresh = fitted(method, trial, table)
         other = c_walk(model, tmp_path, options=("-O0",), name=f"model{table}")
         assert assert_same_walks(model, other, fresh, 25) > 0
+        assert_all_at_once(model, other, np.asarray(fresh, dtype=object))
 
 
 @pytest.mark.parametrize("method", EXPORTED)
@@ -80,6 +82,9 @@ int main(void) {
     int walk;
     for (walk = 0; walk < 300; ++walk) {
         farthing_state state;
+        double row[FARTHING_FEATURES];
+        int i;
+        for (i = 0; i < FARTHING_FEATURES; ++i) row[i] = next_number() % 8 ? next_number() % 7 - 2.5 : NAN;
         int questions = 0;
         farthing_start(&state, walk % 3 ? next_number() % 8 : HUGE_VAL);
         if (walk % 5 == 0 && farthing_known(&state, (int32_t)(next_number() % FARTHING_FEATURES), 1.0))
@@ -91,6 +96,9 @@ int main(void) {
             if (kind == 0 ? farthing_refuse(&state) : farthing_tell(&state, value)) return 3;
             if (!(farthing_decision(&state).spent >= 0.0)) return 4;
         }
+        farthing_start(&state, walk % 2 ? HUGE_VAL : next_number() % 8);
+        farthing_tell_all(&state, row);
+        if (farthing_next(&state) != FARTHING_DECIDED || !(farthing_decision(&state).spent >= 0.0)) return 6;
         if (farthing_tell(&state, 0.0) != -1 || farthing_refuse(&state) != -1) return 5;
     }
     return 0;

@@ -88,6 +88,9 @@ class CWalk:
     def tell(self, value: float) -> None:
         assert self._library.farthing_tell(self._state, ctypes.c_double(value)) == 0
 
+    def tell_all(self, values: Sequence[float]) -> None:
+        self._library.farthing_tell_all(self._state, (ctypes.c_double * max(1, len(values)))(*values))
+
     def refuse(self) -> None:
         assert self._library.farthing_refuse(self._state) == 0
 
@@ -176,6 +179,26 @@ def _same_walk(
             value = row[ask.feature]
             walk.tell(value)
             other.tell(float(fitted.schema.encode_value(fitted.schema.index(ask.feature), value)))
+
+
+def assert_all_at_once(model: Any, other: Any, table: Any, n_rows: int = 20) -> None:
+    """Answer rows as a whole: new walks, under budgets, and after some answers."""
+    schema, names = model.fitted_.schema, other._program.prices.names
+    columns = [schema.index(name) for name in names[: other._program.prices.n_columns]]
+    total = model.fitted_.costs.total(model.fitted_.costs.features)
+    for number, row in enumerate(table[:n_rows]):
+        budget = [None, total / 2, None, None][number % 4]
+        walk = model.walk(budget=budget)
+        other.start(model.fitted_.budget if budget is None else budget, {})
+        values = [float(schema.encode_value(column, row[column])) for column in columns]
+        if number % 4 == 3 and walk.ask is not None:
+            walk.tell(REFUSED)
+            other.refuse()
+        while (ask := walk.ask) is not None:
+            walk.tell(row[schema.index(ask.feature)])
+        other.tell_all(values)
+        assert other.ask is None
+        _same_decision(model.fitted_, walk, other)
 
 
 def _same_decision(fitted: Any, walk: Any, other: Any) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from farthing.learning.bootstrap import SamplingUnits, content_keys
+from farthing.learning.bootstrap import SamplingUnits
+from farthing.table import content_keys
 
 
 def some_rows(n_rows: int = 200, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -19,8 +20,8 @@ def test_a_whole_weight_is_a_repetition_wherever_the_rows_stand() -> None:
     X, y = some_rows()
     weights = np.random.default_rng(1).integers(1, 4, len(y)).astype(float)
     copies = np.random.default_rng(2).permutation(np.repeat(np.arange(len(y)), weights.astype(int)))
-    weighed = SamplingUnits.of(X, y, weights)
-    repeated = SamplingUnits.of(X[copies], y[copies], np.ones(len(copies)))
+    weighed = SamplingUnits.of(content_keys(X), y, weights)
+    repeated = SamplingUnits.of(content_keys(X[copies]), y[copies], np.ones(len(copies)))
     content = np.unique(np.column_stack([np.nan_to_num(X, nan=99.0), y]), axis=0, return_inverse=True)[1]
     for tree in range(3):
         once = np.bincount(content, weights=weighed.bootstrap(7, tree))
@@ -32,14 +33,14 @@ def test_a_whole_weight_is_a_repetition_wherever_the_rows_stand() -> None:
 def test_other_weights_multiply_the_number_of_draws() -> None:
     X, y = some_rows()
     weights = np.random.default_rng(1).random(len(y)) + 0.5
-    drawn = SamplingUnits.of(X, y, weights).bootstrap(0, 0) / weights
+    drawn = SamplingUnits.of(content_keys(X), y, weights).bootstrap(0, 0) / weights
     np.testing.assert_allclose(drawn, np.round(drawn), atol=1e-12)
     assert round(drawn.sum()) == len(y)
 
 
 def test_each_row_is_out_of_the_bag_in_a_share_of_one_over_e() -> None:
     X, y = some_rows()
-    units = SamplingUnits.of(X, y, np.ones(len(y)))
+    units = SamplingUnits.of(content_keys(X), y, np.ones(len(y)))
     bags = np.array([units.bootstrap(3, tree) for tree in range(400)])
     assert (bags.sum(axis=1) == len(y)).all()
     assert abs((bags == 0).mean() - np.exp(-1)) < 0.01
@@ -51,7 +52,7 @@ def test_each_row_is_out_of_the_bag_in_a_share_of_one_over_e() -> None:
 def test_the_parts_are_disjoint_and_whole(share: float) -> None:
     X, y = some_rows(50)
     weights = np.random.default_rng(1).integers(1, 4, len(y)).astype(float)
-    rest, held = SamplingUnits.of(X, y, weights).split(share, 5)
+    rest, held = SamplingUnits.of(content_keys(X), y, weights).split(share, 5)
     assert (rest.row_weights() + held.row_weights() == weights).all()
     assert len(held.rows) == min(max(round(share * weights.sum()), 1), weights.sum() - 1)
 

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from farthing import BudgetedClassifier, load
+from farthing import BudgetedClassifier, ErrorCosts, load
+from farthing.base import SweepContext
 from farthing.costs import CostSheet, Group
 from farthing.errors import UnseenCategoryWarning
 from farthing.forests import OptimalTreeClassifier
+from farthing.frontier.candidates import candidates
 
 # The plain optimum.
 PLAIN = {"node_penalty": 0.0}
@@ -350,3 +352,25 @@ def test_the_front_door_may_try_it(budget_kind):
     spend = door.spend(X)
     assert (spend.max() if budget_kind == "hard" else spend.mean()) <= 3.0 * (1 + 1e-12)
     assert door.score(X, y) > 0.7
+
+
+def test_a_sweep_tries_it_where_errors_have_prices_as_deep_as_is_fast():
+    def depths(n_rows, n_features, **changes):
+        given = {"budget": None, "budget_kind": "mean", "error_costs": ErrorCosts(5.0, [0, 1]), **changes}
+        context = SweepContext(
+            n_rows,
+            n_features,
+            2,
+            CostSheet([1.0] * n_features),
+            given["budget"],
+            given["budget_kind"],
+            0,
+            error_costs=given["error_costs"],
+        )
+        tried = [one for one in candidates("auto", context) if one.method == "OptimalTreeClassifier"]
+        return [(one.params["max_depth"], one.params["budget_kind"]) for one in tried]
+
+    assert depths(300, 10) == [(3, "hard"), (4, "hard")]
+    assert depths(30_000, 10) == [(3, "hard")]
+    assert depths(300, 100, budget=20.0) == [(2, "mean")]
+    assert depths(300, 10, error_costs=None) == []

@@ -72,13 +72,14 @@ def test_a_fold_may_lack_a_class():
     assert found.points[0].score <= -1
 
 
-def test_the_loss_is_half_of_what_is_expected():
+def test_a_model_that_is_too_sure_of_itself_gains_nothing():
     labels = np.array([0, 1])
-    probabilities = np.array([[0.8, 0.2], [0.4, 0.6]])
-    told = Evaluation(labels, labels, probabilities, np.array([1.0, 3.0]), classes=labels)
     scorer = scorer_of(ErrorCosts([[0, 10], [10, 0]]), classifies=True)
-    assert scorer(told)[0] == -2.0
-    assert scorer.loss(told) == pytest.approx(2.0 + (2.0 + 4.0) / 4)
+    for sure in (0.6, 0.9, 1.0):
+        probabilities = np.array([[sure, 1 - sure], [sure, 1 - sure]])  # right once, wrong once
+        told = Evaluation(labels, np.zeros(2, int), probabilities, np.array([1.0, 3.0]), classes=labels)
+        assert scorer(told)[0] == -7.0
+        assert scorer.loss(told) == 7.0
 
 
 def test_numbers_and_labels():

@@ -1,9 +1,16 @@
 """The choice at a budget, the correction of its score, and aiming."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
+from farthing import CostSheet, ErrorCosts
+from farthing.base import SweepContext
+from farthing.cascades import MiserCascadeClassifier
 from farthing.frontier.aiming import aim_at
+from farthing.frontier.candidates import candidates
 from farthing.frontier.optimism import optimism
 from farthing.frontier.paired_choice import LEAST_WEIGHT, Contender, rank
 from farthing.frontier.row_values import MOST_ROWS, RowValues, Standing, some_rows
@@ -108,3 +115,41 @@ def test_values_of_rows_survive_a_cache():
     assert np.array_equal(again.spends, values.spends)
     assert np.array_equal(again.rows, values.rows)
     assert len(some_rows(10**6)) == MOST_ROWS
+
+
+def preferring(losses, *, overall=0.5):
+    return replace(contender(losses, overall), is_preferred=True)
+
+
+def test_the_best_preferred_setting_wins_unless_another_is_a_standard_error_ahead():
+    base = np.random.default_rng(6).uniform(0, 1, 100)
+    noise = np.tile([0.1, -0.1], 50)  # standard error of the mean: 0.01
+    worse, best = preferring(base + 0.001), preferring(base)
+    near, clear = (contender(base + noise - lead, 0.5) for lead in (0.5 * 0.01, 2 * 0.01))
+    assert rank([near, worse, best]) == [2, 0, 1]
+    assert rank([clear, worse, best]) == [0, 2, 1]
+    # Without a preference the least loss wins.
+    assert rank([near, contender(base, 0.5)]) == [0, 1]
+    assert rank([near, best], ahead=0.0) == [0, 1]
+
+
+def context(**changes):
+    costs = CostSheet([1.0] * 4)
+    made = SweepContext(100, 4, 2, costs, 2.0, "mean", 0, False, None)
+    return replace(made, **changes)
+
+
+def preferred_among(methods, **changes):
+    return {one.method for one in candidates(methods, context(**changes)) if one.is_preferred}
+
+
+def test_which_method_is_preferred():
+    assert preferred_among("auto") == {"MiserCascadeClassifier"}
+    assert preferred_among("auto", error_costs=ErrorCosts(5.0, [0, 1])) == {"DiagnosticPolicyClassifier"}
+    # Nothing was measured for hard budgets, nor for methods of others.
+    assert preferred_among("auto", budget_kind="hard") == set()
+    assert preferred_among([LogisticRegression(), "AdaBoostClassifier"]) == set()
+    # What the user gives counts as much as what the sweep brings along.
+    assert preferred_among([MiserCascadeClassifier(max_depth=3), "AdaBoostClassifier"]) == {
+        "MiserCascadeClassifier"
+    }

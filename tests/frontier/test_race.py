@@ -41,6 +41,19 @@ def test_at_most_so_many_stay():
         assert min(mean, key=mean.get) in left
 
 
+def test_who_cannot_pass_the_best_preferred_setting_leaves():
+    base = np.full(100, 0.5)
+    noise = np.tile([0.1, -0.1], 50)  # standard error of the mean: 0.01
+    behind = {0: judged(base), 1: judged(base + noise + 2 * 0.01), 2: judged(base + noise + 0.5 * 0.01)}
+    assert survivors(behind, 0) == [0, 1, 2]
+    assert survivors(behind, 0, preferred=[0]) == [0, 2]
+    # Another preferred one leaves only if it is hopeless.
+    assert survivors(behind, 0, preferred=[0, 1]) == [0, 1, 2]
+    # The best preferred setting stays however far it is behind.
+    ahead = {0: judged(base + 0.3), 1: judged(base + 0.4), 2: judged(base + noise)}
+    assert survivors(ahead, 0, preferred=[0, 1]) == [0, 2]
+
+
 def test_those_who_have_no_model_within_the_budget_leave():
     assert survivors({0: judged([0.1, 0.2]), 1: None}, 0, always=[3]) == [0, 3]
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from farthing._core import logistic_losses, weighted_mean
+from farthing._core import logistic_losses
 from farthing.base import TrainingSet
 from farthing.costs import CostSheet
 from farthing.deadline import DeadlineReached, deadline
@@ -196,13 +196,6 @@ def test_the_time_limit_ends_growing():
     trainer = make_trainer(SQUARED, weighted=False)
     with deadline(time.time() - 1), pytest.raises(DeadlineReached):
         trainer.boosters(SETS)
-
-
-@pytest.mark.parametrize("n", [1, 7, 8, 9, 127, 128, 129, 300, 1031])
-def test_the_weighted_mean_has_the_bits_of_numpy(n):
-    rng = np.random.default_rng(n)
-    values, weights = rng.normal(size=n), rng.uniform(0.1, 3, n)
-    assert weighted_mean(values, weights) == np.average(values, weights=weights)
 
 
 def test_the_logistic_loss_and_its_steps():

@@ -128,6 +128,36 @@ def test_many_trees_for_many_rows_equal_the_twin(shape: dict[str, Any], n_rows: 
     assert_same_answers(forest, X, Predictor(forest).predict(X))
 
 
+@pytest.mark.parametrize(("n_features", "n_trees"), [(1, 150), (70, 60), (150, 80), (250, 90)])
+@pytest.mark.parametrize("scale", [1.0, 600.0])
+def test_thresholds_of_many_values_equal_the_twin(n_features: int, n_trees: int, scale: float) -> None:
+    """More thresholds than a byte counts, sets of one to four words, thresholds on one scale and on many."""
+    rng = np.random.default_rng(n_features)
+    forest = random_forest(rng, n_features, n_trees, width=1)
+    numeric = np.zeros(n_features, dtype=np.int64)
+    spread = rng.normal(size=forest.n_nodes)
+    forest = Forest.from_arrays(
+        n_features=n_features,
+        offsets=forest.offsets,
+        feature=forest.feature,
+        threshold=spread if scale == 1.0 else np.sign(spread) * np.exp(scale * rng.random(forest.n_nodes)),
+        left=forest.left,
+        right=forest.right,
+        missing=forest.missing,
+        category_widths=numeric,
+        value=forest.value,
+    ).validate()
+    X = rng.choice(np.append(forest.threshold, [np.nan, np.inf, -np.inf]), size=(70, n_features))
+    X[::2] = np.nextafter(X[::2], np.inf)
+    answers = Predictor(forest).predict(X)
+    assert_same_answers(forest, X, answers)
+    # Alone, a row takes another way through the core.
+    for i in range(4):
+        outputs, acquired = Predictor(forest).predict(X[i : i + 1])
+        assert np.array_equal(outputs[0], answers[0][i])
+        assert np.array_equal(acquired[0], answers[1][i])
+
+
 @given(
     st.data(), st.fixed_dictionaries({**FORESTS, "n_features": st.integers(1, 6)}), st.integers(1, 20), SEEDS
 )

@@ -11,6 +11,7 @@ from farthing.boosting import GreedyMiserClassifier, GreedyMiserRegressor
 from farthing.costs import CostSheet
 from farthing.errors import TableError, UnrecordedWarning
 from farthing.forests import BudgetTreeClassifier
+from farthing.frontier import sweep
 from farthing.learning.unordered import complete, judge_records
 from farthing.learning.unordered.estimates import estimates
 from farthing.learning.unordered.sequential import Nuisances, Sequence
@@ -197,3 +198,20 @@ def test_the_option_is_one_of_fit_and_its_word_is_checked(method):
         warnings.simplefilter("ignore")
         with pytest.raises(TableError):
             method().fit([["a"], [object()]], [0, 1], missing="unordered")
+
+
+def test_a_sweep_has_the_estimates_of_its_pareto_points():
+    _, y, records = world(8, "known", 600)
+    grid = [("BudgetTreeClassifier", {"max_depth": [1, 3]})]
+    frontier = sweep(grid, records, y, [1.0, 5.0, 2.0], missing="unordered")
+    best = frontier.pareto()
+    assert len(best) >= 1
+    for point in best:
+        low, high = (point.details[f"doubly_robust_score_{end}"] for end in ("low", "high"))
+        assert low < point.details["doubly_robust_score"] < high
+        assert 0 < point.details["effective_rows"] <= 150
+        assert abs(point.details["doubly_robust_score"] - point.score) < 0.15
+    with pytest.raises(ValueError, match="cv"):
+        sweep(grid, records, y, missing="unordered", cv=3)
+    given = sweep(grid, records[:400], y[:400], missing="unordered", validation=(records[400:], y[400:]))
+    assert given.pareto()[0].details["complete_rows"] <= 200

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from farthing import load
 from farthing.boosting import GradientBoostingRegressor, GreedyMiserClassifier
 from farthing.cascades import CSTCClassifier, EarlyExitClassifier, MiserCascadeClassifier
 from farthing.costs import CostSheet
@@ -200,3 +201,74 @@ def test_a_model_without_its_learning_rate_takes_its_belief_at_its_word():
     assert ours.outcomes == theirs.outcomes
     assert theirs.fall < ours.fall
     assert "own probabilities" in theirs.source
+
+
+def test_the_risk_after_the_last_answer_is_the_one_that_its_reason_foresaw(table):
+    X, y, costs = table
+    model = GreedyMiserClassifier(costs=costs, n_estimators=1, max_depth=1).fit(X, y == y[0])
+    reason = model.walk().ask.reason
+    column = costs.column(reason.feature)
+    ends = []
+    for outcome in reason.outcomes:
+        sign, threshold = outcome.answer.split()
+        side = X[:, column] <= float(threshold) if sign == "<=" else X[:, column] > float(threshold)
+        walk = model.walk()
+        walk.tell(X[side, column][0])
+        ends.append(outcome.probability * walk.stop_reason.risk)
+    assert len(ends) == 2
+    assert reason.risk - reason.fall == pytest.approx(sum(ends))
+
+
+def test_held_out_rows_correct_the_predicted_falls(table, tmp_path):
+    """The factor against least squares over public walks, with the prior of few rows."""
+    X, y, costs = table
+    model = GreedyMiserClassifier(costs=costs, n_estimators=5, max_depth=2).fit(X[:1000], y[:1000])
+    held, truth = X[1000:1060], y[1000:1060]
+    told = model.with_reference(held, truth)
+    tops, bottoms = [], []
+    for row, label in zip(held, truth, strict=True):
+        walk, pairs = model.walk(), []
+        while (ask := walk.ask) is not None:
+            fall, before = ask.reason.fall, brier(walk.decision, label)
+            walk.tell(row[costs.column(ask.feature)])
+            pairs.append((fall, before - brier(walk.decision, label)))
+        tops.append(sum(f * r for f, r in pairs))
+        bottoms.append(sum(f * f for f, _ in pairs))
+    slope = sum(tops) / sum(bottoms)
+    variance = sum((t - slope * b) ** 2 for t, b in zip(tops, bottoms, strict=True)) / sum(bottoms) ** 2
+    factor = 1 + (slope - 1) / (1 + variance / 0.25)
+    assert told.reference_.fall_factor == pytest.approx(factor)
+    plain, corrected = model.walk().ask.reason, told.walk().ask.reason
+    assert corrected.fall == pytest.approx(factor * plain.fall)
+    assert corrected.runner_up.fall == pytest.approx(factor * plain.runner_up.fall)
+    assert "held-out rows" in corrected.source
+    assert corrected.risk == plain.risk
+    told.save(tmp_path / "m.farthing")
+    assert load(tmp_path / "m.farthing").walk().ask.reason == corrected
+
+
+def brier(decision, truth):
+    return sum((p - (label == truth)) ** 2 for label, p in decision.probabilities.items())
+
+
+def test_a_stage_of_a_cascade_counts_once(heart):
+    cascade = MiserCascadeClassifier(heart.costs, n_estimators=10, n_stages=4, random_state=0)
+    model = cascade.fit(heart.X[:200], heart.y[:200]).with_reference(heart.X[200:260], heart.y[200:260])
+    n_bought = model.acquired(heart.X[200:260]).sum()
+    assert 0 < model.reference_.n_questions < n_bought
+
+
+@pytest.mark.parametrize("n_estimators", [1, 4])
+def test_a_foreseen_answer_is_that_of_a_second_walk(table, n_estimators):
+    """With a budget that never binds, answers are foreseen by a walk of their own; without one, by a copy."""
+    X, y, costs = table
+    model = BudgetForestClassifier(costs=costs, n_estimators=n_estimators, max_depth=4, random_state=0)
+    model.fit(X[:300], y[:300])
+    for row in X[300:310]:
+        free, bound = model.walk(), model.walk(budget=1e9)
+        while free.ask is not None:
+            assert free.ask.reason == bound.ask.reason
+            value = row[costs.column(free.ask.feature)]
+            free.tell(value)
+            bound.tell(value)
+        assert bound.ask is None

@@ -110,7 +110,35 @@ inline void two_parts_add_up_to_the_whole() {
     CHECK(same && over == 0);
 }
 
+inline double rounded_sum(const std::vector<double>& values, Peers* peers = nullptr) {
+    ExactSum sum;
+    sum.add(Span<const double>{values.data(), static_cast<index_t>(values.size())});
+    return sum.rounded(peers);
+}
+
+inline void sums_are_rounded_once() {
+    const double infinity = std::numeric_limits<double>::infinity();
+    const double least = std::numeric_limits<double>::denorm_min();
+    CHECK(rounded_sum({}) == 0 && rounded_sum({0.1, 0.2}) == 0.1 + 0.2 && rounded_sum({1e100, 1.0, -1e100}) == 1);
+    // Halfway between two doubles: to the even one, unless any bit below decides.
+    CHECK(rounded_sum({1.0, 0x1p-53}) == 1 && rounded_sum({1.0, 0x1p-53, least}) == 1 + 0x1p-52);
+    CHECK(rounded_sum({1 + 0x1p-52, 0x1p-53}) == 1 + 0x1p-51 && rounded_sum({-1.0, -0x1p-53, -least}) == -1 - 0x1p-52);
+    CHECK(rounded_sum({least, least, -3 * least}) == -least && rounded_sum({0x1p-1022, -least}) == 0x1p-1022 - least);
+    CHECK(rounded_sum({0x1.fffffffffffffp1023, 0x1p970}) == infinity && rounded_sum({infinity, 1.0}) == infinity);
+    CHECK(std::isnan(rounded_sum({infinity, -infinity})) && rounded_sum({-infinity}) == -infinity);
+    for (const double value : doubles_of_any_size(300)) CHECK(rounded_sum({value}) == value);
+}
+
+inline void rounded_sums_of_parts_are_those_of_the_whole() {
+    const std::vector<double> values = doubles_of_any_size(101);
+    const Digits other = digits_of({values.begin() + 40, values.end()});
+    OnePeer peer({other.begin(), other.end()});
+    CHECK(rounded_sum({values.begin(), values.begin() + 40}, &peer) == rounded_sum(values));
+}
+
 inline void test_exact_sum() {
+    RUN(sums_are_rounded_once);
+    RUN(rounded_sums_of_parts_are_those_of_the_whole);
     RUN(exact_sums_do_not_depend_on_the_order);
     RUN(opposite_values_leave_nothing);
     RUN(the_least_double_is_the_lowest_bit);

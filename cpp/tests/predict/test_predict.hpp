@@ -184,11 +184,11 @@ inline void predictions_are_those_of_a_walk(index_t n_trees) {
 
 inline void predictions_of_few_trees_are_those_of_a_walk() { predictions_are_those_of_a_walk(7); }
 
-// Enough trees that the small ones are evaluated by ranks, except on the widest table.
+// Enough trees that the small ones are evaluated by ranks, though not for a single one.
 inline void predictions_of_many_trees_are_those_of_a_walk() {
     predictions_are_those_of_a_walk(150);
-    CHECK(PreparedForest(RandomTrees(7, 150, 31).view_of()).small.worth_ranking(0, 150));
-    CHECK(!PreparedForest(RandomTrees(300, 150, 31).view_of()).small.worth_ranking(0, 150));
+    CHECK(PreparedForest(RandomTrees(7, 150, 31).view_of()).small.front().worth_ranking(0, 150));
+    CHECK(!PreparedForest(RandomTrees(300, 150, 31).view_of()).small.front().worth_ranking(0, 1));
 }
 
 inline void stages_add_up_to_one_pass() {
@@ -214,17 +214,20 @@ inline void stages_add_up_to_one_pass() {
     CHECK(parts == whole);
 }
 
-// A feature has more thresholds than a byte can count: the first trees use ranks, the others do not.
-inline void trees_whose_thresholds_are_too_many_go_their_own_way() {
-    RandomTrees random_trees(1, 60, 42);
+// A feature has more thresholds than a byte can count: values are ranked anew for each run of trees.
+inline void thresholds_that_are_too_many_begin_a_new_run_of_trees() {
+    RandomTrees random_trees(1, 200, 42);
     Random random(43);
     for (double& threshold : random_trees.threshold) threshold = random.uniform() - 0.5;
     const ForestView forest = random_trees.view_of();
     const PreparedForest ready(forest);
-    index_t n_small = 0;
-    for (index_t t = 0; t < forest.n_trees(); ++t) n_small += ready.small.has(t);
-    CHECK(0 < n_small && n_small < forest.n_trees());
-    CHECK(ready.small.ranks().n_thresholds(0) > ThresholdRanks::kMaxThresholds - 12);
+    CHECK(ready.small.size() > 2);
+    CHECK(ready.small.back().end() == forest.n_trees());
+    for (std::size_t i = 0; i + 1 < ready.small.size(); ++i) {
+        CHECK(ready.small[i].end() == ready.small[i + 1].begin());
+        CHECK(ready.small[i].ranks().n_thresholds(0) > ThresholdRanks::kMaxThresholds - 12);
+        CHECK(ready.small[i].worth_ranking(0, forest.n_trees()));
+    }
     const index_t n_rows = 500;
     const auto X = make_numbers(n_rows, 44);
     Predictions found(n_rows, 1);
@@ -236,6 +239,68 @@ inline void trees_whose_thresholds_are_too_many_go_their_own_way() {
              expected.touched.data() + i);
     }
     CHECK(found == expected);
+}
+
+// The rank is a count, whatever the thresholds: spread evenly, on several scales, or infinite.
+inline void ranks_are_counts_of_thresholds() {
+    Random random(45);
+    for (int kind = 0; kind < 4; ++kind) {
+        for (const index_t n : {1, 2, 3, 7, 8, 40, 200, 254}) {
+            std::vector<double> sorted;
+            for (index_t i = 0; i < n; ++i) {
+                const double x = random.uniform() - 0.5;
+                sorted.push_back(kind == 0 ? x : kind == 1 ? x * 1e308 * 3 : kind == 2 ? std::exp(300 * x) : x * 1e-310);
+            }
+            if (kind == 1) sorted.push_back(kInfinity);
+            if (kind == 3) sorted.push_back(-kInfinity);
+            ThresholdRanks ranks(1);
+            std::vector<ThresholdRanks::Threshold> thresholds;
+            for (const double t : sorted) thresholds.emplace_back(0, t);
+            const bool admitted = ranks.admit(thresholds);
+            if (!admitted) continue;
+            ranks.seal();
+            constexpr index_t kRows = 1024;
+            std::vector<double> x{kInfinity, -kInfinity, std::nan(""), 0.0, -0.0, 1e308, -1e308, 5e-324};
+            for (const double t : sorted) {
+                x.insert(x.end(), {t, std::nextafter(t, kInfinity), std::nextafter(t, -kInfinity)});
+            }
+            while (static_cast<index_t>(x.size()) < kRows) x.push_back(sorted[random.below(n)] * random.uniform() * 2);
+            std::uint8_t found[kRows];
+            CHECK(ranks.rank<kRows>(0, x.data(), found));
+            for (index_t r = 0; r < kRows; ++r) {
+                const auto below = [&](double t) { return t < x[r]; };
+                std::vector<double> once(sorted);
+                std::sort(once.begin(), once.end());
+                once.erase(std::unique(once.begin(), once.end()), once.end());
+                const auto count = std::count_if(once.begin(), once.end(), below);
+                CHECK(found[r] == (std::isnan(x[r]) ? ThresholdRanks::kMissing : count));
+            }
+        }
+    }
+}
+
+// With and without the vector instructions of the machine.
+inline void blocks_have_the_same_bits_on_every_machine() {
+    for (const index_t n_features : {7, 70, 150}) {
+        const RandomTrees random_trees(n_features, 300, 46);
+        const PreparedForest forest(random_trees.view_of());
+        const index_t n_rows = kRowsInBlock;
+        const auto X = make_rows(n_rows, n_features, 47);
+        const Matrix<double> matrix{X.data(), n_rows, n_features, n_features, 1};
+        Predictions plain(n_rows, n_features);
+        Predictions found(n_rows, n_features);
+        for (Predictions* each : {&plain, &found}) {
+            std::fill(each->outputs.begin(), each->outputs.end(), 0.0);
+            std::fill(each->touched.begin(), each->touched.end(), 0);
+            BlockPredictor<double> pass(forest, matrix, Stage{0, 300, {}}, each->outputs.data(), each->touched.data());
+            if (each == &plain) {
+                pass.run_block(0, n_rows);
+            } else {
+                pass.run(0, n_rows);
+            }
+        }
+        CHECK(found == plain);
+    }
 }
 
 inline void budgets_hold_and_are_those_of_a_walk() {
@@ -374,7 +439,9 @@ inline void test_predict() {
     RUN(predictions_of_few_trees_are_those_of_a_walk);
     RUN(predictions_of_many_trees_are_those_of_a_walk);
     RUN(stages_add_up_to_one_pass);
-    RUN(trees_whose_thresholds_are_too_many_go_their_own_way);
+    RUN(ranks_are_counts_of_thresholds);
+    RUN(blocks_have_the_same_bits_on_every_machine);
+    RUN(thresholds_that_are_too_many_begin_a_new_run_of_trees);
     RUN(budgets_hold_and_are_those_of_a_walk);
     RUN(tables_of_floats_and_of_columns_are_read_in_place);
     RUN(grown_trees_send_their_rows_to_their_leaves);

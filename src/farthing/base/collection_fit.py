@@ -104,6 +104,7 @@ def learn_collection(
         max_bins=getattr(estimator, "max_bins", MAX_BINS),
         estimator=type(estimator).__name__,
         hold_out=sent.holding_out(),
+        keeps_contents=sent.draws_by_content,
     )
     for message, category in outcome.learned.warnings:
         warn(message, category)

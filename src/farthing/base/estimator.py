@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import cache, cached_property
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Final, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +38,12 @@ from farthing.errors import LabelError, RepriceError, TableError
 from farthing.labels import Labels, LabelsLike
 from farthing.notebook import html_table
 from farthing.table import PreparedTable, Schema, encode, refused_flags, refused_names
-from farthing.walks import WITHIN, Decisions, Rounds, Walk, check_panel, walk_in_rounds
+from farthing.walks import WITHIN, Decisions, Rounds, Walk, check_panel, fall_factor, walk_in_rounds
 
 BudgetKind: TypeAlias = Literal["hard", "mean"]
+
+# Rows of a reference that are walked question by question.
+_MOST_WALKS: Final = 500
 
 
 class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
@@ -79,6 +82,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     price_parameters: tuple[str, ...] = ()
     #: Whether the prediction of a row depends on this row alone; False where the rows of a query are ranked.
     rows_are_independent: ClassVar[bool] = True
+    #: Whether fits draw rows by a hash of their values, so that the order of the rows does not matter.
+    draws_by_content: ClassVar[bool] = False
 
     fitted_: FittedModel
     # That of the class, for a model without labels.
@@ -312,14 +317,21 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             Rows like those to come, best such that it did not learn from: spends, purchases, answers and
             predictions are counted in bins. No row is kept.
         y : array, shape (n_rows,), optional
-            Labels of rows that it did not learn from, for the calibration.
+            Labels of rows that it did not learn from, for the calibration, and for the falls of risk that
+            reasons predict: they are multiplied by a factor that these rows need.
 
         Returns
         -------
         estimator
             It shares the fitted model with this one, which is left as it is.
         """
-        return self.remembering(self.behaviour(X, y).reference())
+        reference = self.behaviour(X, y).reference()
+        if y is not None and self.asks == "columns" and self.rows_are_independent:
+            values = encode(self.fitted_.schema, X, type(self).__name__, needed=self.fitted_.may_buy()).values
+            drawn = np.random.default_rng(0).permutation(len(values))[:_MOST_WALKS]
+            factor, n_questions = fall_factor(self.fitted_, values[drawn], target_column(y)[drawn])
+            reference = replace(reference, fall_factor=factor, n_questions=n_questions)
+        return self.remembering(reference)
 
     def remembering(self, reference: Reference | None) -> Self:
         """Return the model with such counts, of a file or of another process; None removes them."""
@@ -430,6 +442,10 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         # Always the total of what was acquired, never a sum kept along the way: the account balances by
         # construction, in the same bits as in a walk.
         acquired = self.acquired(X, budget=budget, seeds=seeds, refused=refused)
+        return self._account(acquired, resource)
+
+    def _account(self, acquired: NDArray[np.bool_], resource: Any = None) -> NDArray[np.float64]:
+        """Return what rows pay for what they acquired, or what they take of a further resource."""
         sheet = self.fitted_.costs
         if resource is not None and resource not in sheet.resources:
             known = ", ".join(map(repr, sheet.resources)) or "none"
@@ -547,7 +563,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         given: dict[str, Any] = {
             "budget": limits["budget"],
             "seeds": None if seeds is None else check_seeds(seeds, n_rows),
-            "n_threads": self.n_threads(),
+            "n_threads": self.n_threads() if n_rows > 1 else 1,
         }
         flags = None if refused is None else refused_flags(model.schema, X, refused, n_rows)
         if limits["caps"] and n_rows:
@@ -617,7 +633,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         money, given = split_budget(budget, self.fitted_.costs)
         cap = self.fitted_.budget if money is None else check_cap(money)
         caps = {name: float(check_cap(amount, name) or 0.0) for name, amount in given.items()}
-        return self.fitted_.walk(check_seed(seed), cap, known, caps)
+        factor = 1.0 if self._reference is None else self._reference.fall_factor
+        return self.fitted_.walk(check_seed(seed), cap, known, caps, factor)
 
     # Other models of the same fit, and files.
 
@@ -672,7 +689,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Return the fitted model at other prices, see `reprice`; by default a RepriceError."""
         raise RepriceError(
             "it keeps no held-out scores to choose by. Fit it again, or measure what the same purchases "
-            "cost: farthing.audit(model, X, costs)"
+            "cost: farthing.report.audit(model, X, costs)"
         )
 
     def variant(self, params: Mapping[str, Any], model: FittedModel) -> Self:

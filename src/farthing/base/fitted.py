@@ -309,6 +309,7 @@ class FittedModel(ABC):
         budget: float | None,
         known: Mapping[str, object] | None = None,
         caps: Mapping[str, float] | None = None,
+        fall_factor: float = 1.0,
     ) -> Walk:
         """Start the lazy prediction of one row; a budget of None means no limit."""
         policy = self.policy(seed)
@@ -321,6 +322,7 @@ class FittedModel(ABC):
             known=known,
             model=self,
             seed=seed,
+            fall_factor=fall_factor,
             caps=caps,
         )
 

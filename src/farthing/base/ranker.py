@@ -12,6 +12,7 @@ from farthing.base.estimator import BudgetedEstimator
 from farthing.base.training_set import TrainingSet
 from farthing.base.validated import ValidatedMixin
 from farthing.distributed.detect import is_collection
+from farthing.errors import TableError
 from farthing.metrics import ndcg, query_codes
 
 
@@ -94,6 +95,11 @@ class ValidatedRankerMixin(RankerMixin, ValidatedMixin):
         self
         """
         if is_collection(X) and validation is None:
+            if qid is None:
+                raise TableError(
+                    f"{type(self).__name__} got a Dask collection without qid, which makes all rows one "
+                    "query, and no worker has them all; give the query of each row"
+                )
             return self.fit_collection(X, y, sample_weight, qid)
         rows = self.training_set(X, y, sample_weight, qid=query_ids(qid))
         given = None if validation is None else self.validation_set(rows, validation)

@@ -43,6 +43,10 @@ class Reference:
         Rows with a known label by the probability of their prediction, in tenths.
     right : ndarray of int64, shape (N_BINS,)
         Those of them that were right.
+    fall_factor : float
+        By which the falls of risk that reasons predict are multiplied, see `farthing.walks.realised`.
+    n_questions : int
+        Questions of held-out rows that it comes from; 0 if there were none.
     """
 
     n_rows: int
@@ -55,6 +59,8 @@ class Reference:
     said: Integers
     confident: Integers
     right: Integers
+    fall_factor: float = 1.0
+    n_questions: int = 0
 
     @property
     def has_labels(self) -> bool:
@@ -158,8 +164,10 @@ def _decode(stored: Mapping[str, Any]) -> Reference:
     """Build a reference from a file, which may be hostile."""
     if set(stored) != {field.name for field in fields(Reference)}:
         raise ValueError(f"a reference does not have the fields {sorted(stored)}")
-    if type(stored["n_rows"]) is not int or type(stored["mean_spend"]) is not float:
-        raise TypeError("n_rows of a reference must be int, mean_spend float")
+    numbers = {"n_rows": int, "n_questions": int, "mean_spend": float, "fall_factor": float}
+    for name, kind in numbers.items():
+        if type(stored[name]) is not kind or not 0 <= stored[name] < np.inf:
+            raise TypeError(f"{name} of a reference must be {kind.__name__}, zero or more")
     n_columns = len(stored["answers"])
     shapes = {
         "spend_edges": (N_BINS - 1,),

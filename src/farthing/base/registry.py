@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any, Final, TypeAlias, TypeVar
 
 Grid: TypeAlias = Mapping[str, Any] | Callable[..., Mapping[str, Any] | None]
+Preference: TypeAlias = Callable[..., bool]
 Method = TypeVar("Method", bound=type)
 
 LAST: Final = 100
@@ -19,6 +20,10 @@ _METHOD_PACKAGES: Final = (
     *("boosting", "forests", "adaptive", "cascades", "neighbors", "multiclass", "pipelines", "frontier"),
     "sources",
 )
+
+
+def _never(context: Any) -> bool:  # noqa: ARG001 - as a preference is called
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,8 @@ class Entry:
         The same, under a time limit.
     trials : tuple of mappings
         Settings, besides the defaults, at which the contract is checked.
+    preferred : callable
+        From the table of a sweep to whether other methods must clearly beat this one to be chosen.
     """
 
     method: type
@@ -48,6 +55,7 @@ class Entry:
     rank: int = LAST
     time_rank: int = LAST
     trials: tuple[Mapping[str, Any], ...] = ()
+    preferred: Preference = _never
 
 
 _ENTRIES: dict[str, Entry] = {}
@@ -60,6 +68,7 @@ def register(
     rank: int = LAST,
     time_rank: int = LAST,
     trials: Sequence[Mapping[str, Any]] = (),
+    preferred: Preference = _never,
 ) -> Callable[[Method], Method]:
     """Enter a class in the registry, under its own name.
 
@@ -76,6 +85,9 @@ def register(
     trials : sequence of mappings
         Settings, besides the defaults, at which the contract is checked: one for each branch of the method
         that walks, pays or predicts differently.
+    preferred : callable, optional
+        From the table of a sweep, a `SweepContext`, to whether this method did so well on other tables that
+        another one must be ahead of it by more than chance to be chosen.
 
     Returns
     -------
@@ -103,7 +115,7 @@ def register(
                 f"a method named {name!r} is already registered by {present.method.__module__}; "
                 f"rename the one of {method.__module__}, since files are loaded by this name"
             )
-        _ENTRIES[name] = Entry(method, grid, auto, rank, time_rank, tuple(trials))
+        _ENTRIES[name] = Entry(method, grid, auto, rank, time_rank, tuple(trials), preferred)
         return method
 
     return enter
@@ -158,6 +170,11 @@ def time_rank(name: str) -> tuple[int, int]:
     """Return the order of a method under a time limit; the lowest is tried first."""
     entry = _entry(name)
     return entry.time_rank, entry.rank
+
+
+def preferred(name: str) -> Preference:
+    """Return whether other methods must clearly beat this one to be chosen, by the table of a sweep."""
+    return _entry(name).preferred
 
 
 def trials(name: str) -> tuple[Any, ...]:

@@ -31,6 +31,8 @@ class SweepContext:
         Whether rows are documents, to be ranked within their queries.
     error_costs : ErrorCosts or None
         Prices of errors, if models are scored by them.
+    is_collection : bool
+        Whether the table is a Dask collection, from which only some methods learn.
     """
 
     n_rows: int
@@ -42,6 +44,7 @@ class SweepContext:
     random_state: int = 0
     ranks: bool = False
     error_costs: ErrorCosts | None = None
+    is_collection: bool = False
 
     @property
     def mean_price(self) -> float:

@@ -127,12 +127,9 @@ class TrainingSet:
 
     def take(self, rows: NDArray[Any]) -> TrainingSet:
         """Return some of the rows, by index or by mask; the schema stays that of all rows."""
-        # Unlike `PreparedTable.take`, which drops categories that no longer occur: the parts of one fit, such
-        # as folds, must agree on the codes.
-        part = PreparedTable(self.table.schema, self.table.encoded.take(rows))
         return replace(
             self,
-            table=part,
+            table=self.table.part(rows),
             target=self.target[rows],
             weights=self.weights[rows],
             qid=None if self.qid is None else self.qid[rows],

@@ -78,7 +78,8 @@ def _check_resources(model: Any, problem: Problem) -> None:
     rows = problem.fresh[: 4 if problem.is_wide else 9]
     most = float(minutes.total_rows(model.acquired(rows)).max())
     per_row = np.linspace(0, most, len(rows))
-    for budget in ({"minutes": 0.5 * most}, {"minutes": per_row, "cost": 0.6 * problem.total}):
+    every: list[dict[str, Any]] = [{"minutes": 0.5 * most}, {"minutes": per_row, "cost": 0.6 * problem.total}]
+    for budget in every:
         outputs = outputs_of(model, rows, budget=budget)
         for name, each in (("minutes", minutes), ("cost", sheet)):
             spent, cap = each.total_rows(outputs["acquired"]), budget.get(name)

@@ -13,7 +13,7 @@ from farthing.cli.app import app
 from farthing.cli.output import AsJson, clear_errors, emit
 
 # Extras for users; the others are for developers of Farthing.
-EXTRAS = ("cli", "serve", "report", "adaptive", "mlflow", "frames")
+EXTRAS = ("cli", "serve", "report", "adaptive", "mlflow", "frames", "onnx")
 DEPENDENCIES = (
     *("numpy", "scipy", "scikit-learn", "joblib"),
     *("pandas", "polars", "pyarrow", "narwhals", "lightgbm", "xgboost", "catboost"),

@@ -17,10 +17,16 @@ def export(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The folder to write; it is made if needed.")
     ],
-    to: Annotated[str, typer.Option(help="c; js, an ES module; or html, a page that works offline.")] = "c",
+    to: Annotated[
+        str,
+        typer.Option(
+            help="c; js, an ES module; html, a page that works offline; or onnx, for whole rows, without "
+            "the questions and the account."
+        ),
+    ] = "c",
     name: Annotated[str, typer.Option(help="The name of the files, without extension.")] = "model",
 ) -> None:
-    """Write a model as a program that asks for one feature at a time, without Python."""
+    """Write a model as a program that asks for one feature at a time, without Python; or as ONNX."""
     with clear_errors():
         from farthing.base import load_model  # noqa: PLC0415 - slow to import
         from farthing.export import export_model  # noqa: PLC0415

@@ -75,7 +75,8 @@ def _amounts(name: str, given: Any, columns: tuple[str, ...], groups: dict[str, 
             f"resource {name!r} is of type {type(given).__name__}; expected what each feature takes of it, "
             "by name"
         )
-    costs, shared = given, {}
+    costs: Mapping[str, Any] = given
+    shared: Mapping[str, Any] = {}
     # A feature may itself be called costs; then its entry is a number.
     if isinstance(given.get("costs"), Mapping):
         costs, shared = given["costs"], given.get("groups") or {}

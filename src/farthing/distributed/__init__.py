@@ -8,7 +8,8 @@
 3. Whatever is a sum over rows, histograms above all, is summed over the ranks (`exchange`). Sums are integers
    or exact, so all ranks have the bits of one process, and take the same decisions from them.
 
-`predict` and its like on a collection are lazy, partition by partition (`lazy`).
+`predict` and its like on a collection are lazy, partition by partition (`lazy`). A sweep chooses rows of a
+collection by their numbers (`table`).
 """
 
 from farthing.distributed.detect import is_collection

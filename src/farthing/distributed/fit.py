@@ -95,6 +95,7 @@ def fit_collection(
     max_bins: int,
     estimator: str,
     hold_out: Callable[[int], NDArray[np.int64]] | None = None,
+    keeps_contents: bool = False,
 ) -> Outcome:
     """Learn from Dask collections, on the workers of the active client.
 
@@ -112,13 +113,16 @@ def fit_collection(
         Name of the estimator, for messages.
     hold_out : callable, optional
         From the number of rows to those that are held out for validation, ascending.
+    keeps_contents : bool
+        Whether ranks need `PreparedTable.contents`.
 
     Returns
     -------
     Outcome
         What rank 0 learned; all ranks learn the same.
     """
-    fit = _Fit(active_client(), partitions(X, y, sample_weight, qid), Reading(encode, estimator))
+    reading = Reading(encode, estimator, keeps_contents)
+    fit = _Fit(active_client(), partitions(X, y, sample_weight, qid), reading)
     start = time.perf_counter()
     whole, counts = fit.look(meta_facts(X, estimator))
     learn = prepare(whole)
@@ -273,7 +277,14 @@ class _JoinAndLearn:
     has_held_out: bool
 
     def __call__(self, ordered: Sequence[BinnedPart], rules: BinRules) -> Any:
-        table = PartTable(self.whole.schema, [part.codes for part in ordered], rules, self.max_bins)
+        hashes = [part.contents for part in ordered if part.contents is not None]
+        table = PartTable(
+            self.whole.schema,
+            [part.codes for part in ordered],
+            rules,
+            self.max_bins,
+            np.concatenate(hashes) if hashes else None,
+        )
         target, weights = _taken_over(ordered)
         qid = None
         if ordered[0].qid is not None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from farthing.distributed.exchange import open_to_peers
 from farthing.errors import TableError
-from farthing.table import BinRules, PartCodes, PartFacts, Schema
+from farthing.table import BinRules, PartCodes, PartFacts, Schema, content_keys
 
 # From labels or numbers to codes with the classes, or to floats with None.
 EncodeTarget: TypeAlias = Callable[[Any], tuple[NDArray[Any], NDArray[Any] | None]]
@@ -120,6 +120,8 @@ class BinnedPart:
         Place of its first row among all training rows; the others follow.
     held_out : HeldOut or None
         Its rows for validation.
+    contents : ndarray of uint64, shape (n_rows,), or None
+        Hashes of the rows, for methods that draw rows by what is in them.
     """
 
     number: int
@@ -129,6 +131,7 @@ class BinnedPart:
     qid: NDArray[Any] | None
     first: int
     held_out: HeldOut | None = None
+    contents: NDArray[np.uint64] | None = None
 
     @property
     def row_numbers(self) -> range:
@@ -146,10 +149,13 @@ class Reading:
         Encodes the target of a partition.
     estimator : str
         Name of the estimator, for messages.
+    keeps_contents : bool
+        Whether rows are hashed before their values are dropped.
     """
 
     encode: EncodeTarget
     estimator: str
+    keeps_contents: bool = False
 
     def values(self, X: Any, schema: Schema) -> NDArray[np.floating]:
         """Return the rows of a partition, encoded."""
@@ -218,9 +224,10 @@ def bin_partition(reading: Reading, place: Place, rows: RawRows, whole: Whole, r
             target = np.searchsorted(whole.classes, own)[target]
         given = None if weights is None else np.asarray(weights, dtype=np.float64)
         queries = None if qid is None else _queries(qid, len(target))
+        training = values if everything else values[kept]
         return BinnedPart(
             place.number,
-            PartCodes(rules.codes(values if everything else values[kept])),
+            PartCodes(rules.codes(training)),
             target if everything else target[kept],
             given if given is None or everything else given[kept],
             queries if queries is None or everything else queries[kept],
@@ -228,6 +235,7 @@ def bin_partition(reading: Reading, place: Place, rows: RawRows, whole: Whole, r
             HeldOut(rules.codes(values[held]), target[held], None if given is None else given[held])
             if len(held)
             else None,
+            content_keys(training) if reading.keeps_contents else None,
         )
 
 

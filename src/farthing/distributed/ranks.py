@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 from distributed import Client, Future, get_worker, secede, wait
 
 from farthing.collective import among
+from farthing.deadline import check_deadline
 from farthing.distributed.exchange import PeerLost, Post, Seat, WorkerPeers, leave, open_to_peers
 from farthing.distributed.progress import FitProgress, StallWatch, progress_of, show, telling
 from farthing.distributed.waiting import alive_workers, held_parts, partition_of, stall_seconds
@@ -193,6 +194,7 @@ class _Attempt:
         gone: set[str] = set()
         is_told = False
         while True:
+            check_deadline()  # the ranks, which nobody wants then, end by themselves
             running = [address for address in self._addresses if address not in gone | self._outcomes.keys()]
             if not running:
                 return [self._outcomes[address] for address in self._addresses if address in self._outcomes]

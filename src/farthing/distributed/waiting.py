@@ -10,6 +10,7 @@ import dask
 from dask.utils import parse_timedelta
 from distributed import Client, Future, KilledWorker, wait
 
+from farthing.deadline import check_deadline
 from farthing.errors import ClusterError
 
 _LOOK_EVERY: Final = 0.2
@@ -52,11 +53,12 @@ def partition_of(future: Future) -> str:
 def finished(client: Client, futures: Sequence[Future]) -> list[Future]:
     """Wait until the tasks of partitions have ended; raise the error of one that failed.
 
-    Raises ClusterError if no task ends and no worker works, for as long as `stall_seconds`, and if a
-    partition costs one worker after another.
+    Raises DeadlineReached if the time of the fit is over, and ClusterError if no task ends and no worker
+    works, for as long as `stall_seconds`, or if a partition costs one worker after another.
     """
     n_ended, since = -1, time.monotonic()
     while True:
+        check_deadline()
         open_ones = [future for future in futures if not future.done()]
         if not open_ones:
             break

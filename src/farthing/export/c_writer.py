@@ -56,7 +56,7 @@ def write_c(program: Program, name: str) -> Written:
 def _state_fields(program: Program, tables: Tables) -> list[tuple[str, str, int]]:
     """Return type, name and length of the fields of the state, the widest types first; 0 is no array."""
     n, items = tables.numbers, len(program.prices.names)
-    doubles = [("value", max(1, items)), ("limit", 0), ("spent", 0)]
+    doubles = [("value", max(1, items + int(n.get("PLAN_AT_ONCE", 0)))), ("limit", 0)]
     words: list[str] = ["asked"]
     flags: list[str] = []
     fields: list[tuple[str, str, int]] = []
@@ -103,6 +103,8 @@ double farthing_price(farthing_state *state);
 int farthing_tell(farthing_state *state, double value);
 /* Refuse: the feature cannot be had, which is free. -1: no question. */
 int farthing_refuse(farthing_state *state);
+/* Answer all questions that are left from a row at hand: one value for each feature. */
+void farthing_tell_all(farthing_state *state, const double *values);
 /* The prediction so far, valid at any time, final at FARTHING_DECIDED. */
 farthing_result farthing_decision(farthing_state *state);
 /* Whether a feature, or a call after the features, was paid for. */

@@ -10,10 +10,11 @@ from typing import Final
 from farthing.base import BudgetedEstimator
 from farthing.export.c_writer import write_c
 from farthing.export.js_writer import write_js
+from farthing.export.onnx_writer import write_onnx
 from farthing.export.program import Program
 from farthing.export.runtime_files import Written
 
-TARGETS: Final = ("c", "js", "html")
+TARGETS: Final = ("c", "js", "html", "onnx")
 """What a model can be exported to."""
 
 
@@ -47,8 +48,9 @@ def export_model(
         Fitted.
     folder : path
         Where the files go; it is made if it does not exist.
-    to : {"c", "js", "html"}
-        C99, an ES module with types, or the consultation page as one file that works offline.
+    to : {"c", "js", "html", "onnx"}
+        C99, an ES module with types, the consultation page as one file that works offline, or the prediction
+        of whole rows by a sum over trees as an ONNX model, which asks for nothing and keeps no account.
     name : str
         The name of the files, without extension.
 
@@ -69,9 +71,9 @@ def export_model(
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     paths = []
-    for file, text in written.files.items():
+    for file, content in written.files.items():
         paths.append(target / file)
-        paths[-1].write_text(text, encoding="utf-8")
+        paths[-1].write_bytes(content if isinstance(content, bytes) else content.encode())
     return Exported(tuple(paths), written.table_bytes, written.state_bytes)
 
 
@@ -82,4 +84,6 @@ def _write(model: BudgetedEstimator, to: str, name: str) -> Written:
         from farthing.export.html_writer import write_html  # noqa: PLC0415
 
         return write_html(program, name, model)
+    if to == "onnx":
+        return write_onnx(program, name, model.fitted_.schema.names)
     return write_js(program, name) if to == "js" else write_c(program, name)

@@ -12,15 +12,15 @@ class Written:
 
     Parameters
     ----------
-    files : dict of str to str
-        The text of each file.
+    files : dict of str to str or bytes
+        What is in each file.
     table_bytes : int
         Bytes of the constant tables, as C stores them.
     state_bytes : int or None
         Bytes of the state of one walk in C, with 8-byte doubles and the usual alignment.
     """
 
-    files: dict[str, str]
+    files: dict[str, str] | dict[str, bytes]
     table_bytes: int
     state_bytes: int | None = None
 

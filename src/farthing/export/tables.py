@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from farthing.errors import ExportError
-from farthing.export.program import Program
+from farthing.export.program import Program, is_tree_sum
 from farthing.export.tree_table import TreeTable
 from farthing.typing import Floats
 from farthing.walks import plans
@@ -145,7 +145,7 @@ class Tables:
         }
 
     def _add_trees(self, program: Program, table: TreeTable, *, adds: bool = True) -> None:
-        leaf = 255 if table.n_slots < 255 else 65535
+        leaf = table.n_slots
         n_nodes, width = len(table.feature), table.width
         self.trees = table
         self.tables |= {
@@ -192,7 +192,12 @@ class Tables:
         self.tables["ENDS"] = whole(plan.ends)
         if plan.calls:
             self.tables["CALLS"] = whole(program.prices.slot(call) for call in plan.calls)
-        self.numbers |= {"PLAN_BLOCKS": len(plan.ends), "PLAN_CALLS": int(bool(plan.calls))}
+        assert self.trees is not None
+        self.numbers |= {
+            "PLAN_BLOCKS": len(plan.ends),
+            "PLAN_CALLS": int(bool(plan.calls)),
+            "PLAN_AT_ONCE": int(is_tree_sum(plan) and not self.trees.sets),
+        }
         self._add_exits([plan.exit] if len(plan.ends) > 1 else [None])
 
     def _add_exits(self, exits: Sequence[Exit | None]) -> None:

@@ -31,6 +31,7 @@ from farthing.base.inputs import check_cap, warn_one_class
 from farthing.base.parameters import JOBS, NON_NEGATIVE, one_of
 from farthing.costs import CostSheet, CostsLike, spending_limit
 from farthing.deadline import deadline
+from farthing.distributed.detect import is_collection
 from farthing.errors import BudgetWarning, RepriceError
 from farthing.frontier.budgeted_model import ChosenModel
 from farthing.frontier.data_split import SweepRows, default_folds
@@ -63,7 +64,8 @@ PARAMETERS: Final = """costs : CostSheet, mapping, array, Series, path or None
     methods : "auto", "all" or list
         What to try, as in `farthing.sweep`: "auto" is a selection of up to a dozen settings, "all" is every
         registered method that can learn the target. They race: settings that cannot win are not fitted on
-        all folds; see `farthing.frontier.race`.
+        all folds; see `farthing.frontier.race`. The method that was best on other tables is taken unless
+        another one is clearly better; see `farthing.frontier.paired_choice`.
     scoring : {scoring}
         The score to maximise; see `farthing.sweep`.
     cv : int, splitter or None
@@ -162,7 +164,8 @@ class BudgetedBase(BudgetedEstimator):
         Parameters
         ----------
         X : array, frame or PreparedTable, shape (n_rows, n_features)
-            NumPy, pandas or polars; missing values and categories are allowed. It is read once.
+            NumPy, pandas or polars; missing values and categories are allowed. It is read once. Or a Dask
+            array or dataframe, see `farthing.sweep`; without ``guarantee`` and ``calibrate``.
         y : array, shape (n_rows,)
             Labels or numbers.
         sample_weight : array, shape (n_rows,), optional
@@ -186,6 +189,8 @@ class BudgetedBase(BudgetedEstimator):
             )
         if sample_weight is not None:
             raise ValueError("a guarantee counts rows, so they have no weights; leave out sample_weight")
+        if is_collection(X):
+            self.refuse_on_collections("guarantee")
         table = PreparedTable.of(X, type(self).__name__)
         target = np.asarray(y)
         check_consistent_length(table.values, target)
@@ -208,13 +213,12 @@ class BudgetedBase(BudgetedEstimator):
         start = time.time()
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        table = PreparedTable.of(X, type(self).__name__)
-        target, classes = self._encode_target(y)
-        check_consistent_length(table.values, target)
+        given = self._given(X, y, sample_weight, qid)
+        classes = self._encode_target(given.y)[1]
         warn_one_class(classes)
-        all_rows = self._weighted(SweepRows.of(table, y, sample_weight, qid))
+        all_rows = self._weighted(given)
         rows = all_rows.of_positive_weight()
-        sheet = self._prices(table)
+        sheet = self._prices(given)
         budget = budget_of(self.budget, sheet)
         # All rows go to the sweep: folds that the user gives are numbered over rows of weight zero too.
         # A single class is predicted for nothing, whatever the method.
@@ -253,9 +257,9 @@ class BudgetedBase(BudgetedEstimator):
         """
         check_is_fitted(self)
         fitted = self._fitted()
-        table = PreparedTable.of(X, type(self).__name__)
-        rows = self._weighted(SweepRows.of(table, y, sample_weight)).of_positive_weight()
-        sheet = self._prices(table)
+        given = self._given(X, y, sample_weight)
+        rows = self._weighted(given).of_positive_weight()
+        sheet = self._prices(given)
         budget = budget_of(self.budget, sheet)
         again: Self = clone(self)
         with all_cores(self.n_jobs):
@@ -266,8 +270,18 @@ class BudgetedBase(BudgetedEstimator):
         again._adopt(found, fitted.frontier, rows, budget, time.time())
         return again
 
-    def _prices(self, table: PreparedTable) -> CostSheet:
-        return CostSheet.of(self.costs, table.schema.names).with_free(() if self.free is None else self.free)
+    def _given(self, X: Any, y: Any, sample_weight: Any, qid: Any = None) -> SweepRows:
+        """Check what the user gives."""
+        name = type(self).__name__
+        if is_collection(X):
+            return SweepRows.of(X, y, sample_weight, qid, name)
+        table = PreparedTable.of(X, name)
+        check_consistent_length(table.values, self._encode_target(y)[0])
+        return SweepRows.of(table, y, sample_weight, qid)
+
+    def _prices(self, rows: SweepRows) -> CostSheet:
+        names = rows.table.schema.names
+        return CostSheet.of(self.costs, names).with_free(() if self.free is None else self.free)
 
     def _adopt(
         self,

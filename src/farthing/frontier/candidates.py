@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, Final
 
@@ -12,7 +12,17 @@ from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.model_selection import ParameterGrid
 
 from farthing.base import BudgetedEstimator, ContractClassifier, SweepContext, registered
-from farthing.base.registry import Grid, auto_grid, default_grid, get, rank, time_rank
+from farthing.base.registry import (
+    Grid,
+    auto_grid,
+    default_grid,
+    get,
+    is_registered,
+    preferred,
+    rank,
+    time_rank,
+)
+from farthing.errors import TableError
 
 # Words that stand for many methods, and where the grid of each method comes from.
 _GRIDS: Final[Mapping[str, Callable[[str], Grid | None]]] = {"auto": auto_grid, "all": default_grid}
@@ -30,11 +40,14 @@ class Candidate:
         At its parameters, unfitted.
     params : mapping
         The parameters that the grid sets.
+    is_preferred : bool
+        Whether it is of the method that did best on other tables, which others must clearly beat.
     """
 
     method: str
     estimator: Any
     params: Mapping[str, Any]
+    is_preferred: bool = False
 
 
 def candidates(methods: Any, context: SweepContext, *, fast_first: bool = False) -> list[Candidate]:
@@ -53,19 +66,37 @@ def candidates(methods: Any, context: SweepContext, *, fast_first: bool = False)
     """
     order = time_rank if fast_first else rank
     rows = [list(_settings(given, context)) for given in _expand(methods, context, order)]
+    best = _preferred({type(row[0].estimator) for row in rows if row}, context)
+    rows = [[replace(one, is_preferred=type(one.estimator) is best) for one in row] for row in rows]
     # Round robin over the methods: if the time limit cuts the sweep short, every method has had a turn.
     turns = zip_longest(*rows)
     return [candidate for turn in turns for candidate in turn if candidate is not None]
+
+
+def _preferred(methods: set[type], context: SweepContext) -> type | None:
+    """Return the method of the lowest rank among those that did best on other tables; None for none."""
+    found = [method for method in methods if is_registered(method) and preferred(method.__name__)(context)]
+    return min(found, key=lambda method: rank(method.__name__), default=None)
 
 
 def suits(method: type, context: SweepContext) -> bool:
     """Return whether a registered method can learn the target, with independent rows."""
     if not issubclass(method, BudgetedEstimator) or not method.rows_are_independent:
         return False
+    if context.is_collection and not _learns_from_collections(method()):
+        return False
     if context.n_classes is None:
         return bool(is_regressor(method())) and _ranks(method) == context.ranks
     binary_only = issubclass(method, ContractClassifier) and method.binary_only
     return bool(is_classifier(method())) and not (binary_only and context.n_classes > 2)
+
+
+def _learns_from_collections(estimator: BudgetedEstimator) -> bool:
+    try:
+        estimator.check_collection()
+    except TableError:
+        return False
+    return True
 
 
 def _expand(methods: Any, context: SweepContext, order: Callable[[str], Any]) -> list[Any]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,12 @@ from sklearn.model_selection import (
 )
 from sklearn.utils import _safe_indexing
 
-from farthing.base import TrainingSet
+from farthing.base import BudgetedEstimator, TrainingSet
 from farthing.base.class_weights import class_factors
 from farthing.base.inputs import check_weights, target_column
+from farthing.distributed.detect import is_collection
 from farthing.table import PreparedTable
+from farthing.walks import Decisions
 
 # Below this many rows a single split is too noisy to choose by, and folds are cheap.
 _FEW_ROWS: Final = 3000
@@ -68,10 +70,16 @@ class SweepRows:
     qid: NDArray[Any] | None = None
     numbers: NDArray[np.int64] | None = None
     factors: NDArray[np.float64] | None = None
+    #: Whether fits are those of a cluster, one after another, on methods that learn from collections.
+    is_collection: ClassVar[bool] = False
 
     @classmethod
     def of(cls, X: Any, y: Any, sample_weight: Any = None, qid: Any = None, name: str = "sweep") -> SweepRows:
         """Prepare what a user gives, and check the weights."""
+        if is_collection(X):
+            from farthing.frontier.collection_rows import CollectionRows  # noqa: PLC0415 - Dask is an extra
+
+            return CollectionRows.of(X, y, sample_weight, qid, name)
         target = target_column(y)
         weights = None if sample_weight is None else check_weights(sample_weight, len(target))
         return cls(PreparedTable.of(X, name), target, weights, None if qid is None else np.asarray(qid))
@@ -95,12 +103,52 @@ class SweepRows:
         given = {"sample_weight": self.all_weights, "qid": self.qid}
         return {name: value for name, value in given.items() if value is not None and name in taken}
 
+    # What models do with the rows; those of a collection do it on a cluster.
+
+    def fit(self, model: Any) -> Any:
+        """Fit a model, which takes the rows prepared, or as the user gave them; return it."""
+        X = self.table if isinstance(model, BudgetedEstimator) else self.X
+        return model.fit(X, self.y, **self.fit_options(model))
+
+    def decide(self, model: BudgetedEstimator, cap: float | None) -> Decisions:
+        """Return what a fitted model decides about the rows, within a hard budget."""
+        return model.decide(self.table, budget=cap, **self._queries(model))
+
+    def decide_variants(
+        self, model: BudgetedEstimator, cap: float | None
+    ) -> Iterator[tuple[Mapping[str, Any], BudgetedEstimator, Decisions]]:
+        """Yield the variants of a fitted model, with what they decide."""
+        yield from model.decide_variants(self.table, budget=cap, **self._queries(model))
+
+    def decider(self, model: BudgetedEstimator, cap: float | None) -> Callable[[Any], Decisions]:
+        """Return what gives the decisions of a model of the same fit, see `BudgetedEstimator.decider`."""
+        return model.decider(self.table, budget=cap)
+
+    def spend(self, model: BudgetedEstimator, cap: float | None = None) -> NDArray[np.float64]:
+        """Return what a fitted model spends on each row, within a hard budget."""
+        return model.spend(self.table, budget=cap)
+
+    def _queries(self, model: BudgetedEstimator) -> dict[str, Any]:
+        ranks = self.qid is not None and "qid" in inspect.signature(model.decide).parameters
+        return {"qid": self.qid} if ranks else {}
+
+    def content(self) -> Any:
+        """Return the columns and the values, by which results are named in a cache."""
+        schema = self.table.schema
+        return schema.names, [list(map(str, c.categories)) for c in schema.columns], self.table.values
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory that the values take here."""
+        return int(self.table.values.nbytes)
+
     def by_class(self, class_weight: Any) -> SweepRows:
         """Return the rows with the factors of their classes, from scikit-learn's ``class_weight``."""
         if class_weight is None:
             return self
         labels, codes = np.unique(self.y, return_inverse=True)
-        rows = TrainingSet.of(self.table, codes, self.weights, classes=labels)
+        # No value of the table counts here.
+        rows = TrainingSet.of(np.zeros((len(codes), 1)), codes, self.weights, classes=labels)
         factors = class_factors(class_weight, rows)
         return self if factors is None else replace(self, factors=factors[codes])
 

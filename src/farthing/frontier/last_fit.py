@@ -110,10 +110,10 @@ def fit_on_all(
             f"{setting.candidate.method} does not keep the contract, so it cannot be the model; "
             "farthing.sweep takes any estimator, for comparison"
         )
-    model.fit(rows.table, rows.y, **rows.fit_options(model))
+    rows.fit(model)
     cap = budget if hard else None
     some = _some(rows)
-    decide: Decide = model.decider(some.table, budget=cap)
+    decide: Decide = some.decider(model, cap)
     path = _path(setting, model, some, cap, decide)
     if budget is not None and not hard:
 
@@ -123,7 +123,7 @@ def fit_on_all(
         whole, model = model, _aim(setting, model, path, promised, spend_of=spend_of, budget=budget)
         if model is not whole:
             path = reachable(path, model)
-    spend = model.spend(rows.table, budget=cap)
+    spend = rows.spend(model, cap)
     varied = {name for fold in setting.folds for params in fold.params for name in params}
     own = {name: value for name, value in model.get_params().items() if name in varied}
     figures = (
@@ -164,10 +164,10 @@ def deliver_again(
     growth : float
         How much more new rows spend than those that a model learned from.
     """
-    again = clone(model).fit(rows.table, rows.y, **rows.fit_options(model))
+    again = rows.fit(clone(model))
     cap = budget if hard else None
     some = _some(rows)
-    decide: Decide = again.decider(some.table, budget=cap)
+    decide: Decide = some.decider(again, cap)
 
     def spend_of(variant: BudgetedEstimator) -> float:
         return _mean(decide(variant).spent, some) * growth
@@ -338,7 +338,7 @@ def _path(
         return replace(quoted, params=dict(params), spend=expected, max_spend=most, estimator=None)
 
     if not isinstance(model, AnyBudgetMixin) or model.budget_kind == "hard":
-        told = model.decide_variants(some.table, budget=cap)
+        told = some.decide_variants(model, cap)
         return [point(params, decided.spent) for params, _, decided in told]
     points = [point(params, decide(variant).spent) for params, variant in model.variants()]
     least = _LEAST_SHARE * max(one.spend for one in points)

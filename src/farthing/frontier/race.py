@@ -5,7 +5,9 @@ budget, row by row on the rows that all of them have seen: differences to the le
 standard error than the losses themselves. The leader is the setting of the least loss. The rule:
 
 - a setting whose loss is above the leader's by more than `HOPELESS` standard errors of the difference leaves;
-- of the others at most `STAY` go on, those of the least loss.
+- so does one whose loss is above that of the best preferred setting by more than `AHEAD` standard errors: it
+  would have to be ahead of it by as many in the end, see `farthing.frontier.paired_choice`;
+- of the others at most `STAY` go on, those of the least loss; the best preferred one always does.
 
 So the setting that would win over all folds leaves early only if it is far behind, or behind several others,
 on the first rows. docs/results/door_rules.md has what that costs.
@@ -13,12 +15,13 @@ on the first rows. docs/results/door_rules.md has what that costs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
 from farthing.frontier.fold_curves import Judged
+from farthing.frontier.paired_choice import AHEAD
 from farthing.frontier.row_values import Standing, difference
 
 HOPELESS: Final = 2.5
@@ -49,7 +52,13 @@ def heats(n_folds: int, *, trial: bool = False) -> Sequence[tuple[int, ...]]:
     return [(fold,) for fold in range(first, n_folds)]
 
 
-def survivors(judged: Mapping[int, Judged | None], heat: int, *, always: Sequence[int] = ()) -> list[int]:
+def survivors(
+    judged: Mapping[int, Judged | None],
+    heat: int,
+    *,
+    always: Sequence[int] = (),
+    preferred: Collection[int] = (),
+) -> list[int]:
     """Return the settings that go on after a heat, by their places.
 
     Parameters
@@ -60,6 +69,8 @@ def survivors(judged: Mapping[int, Judged | None], heat: int, *, always: Sequenc
         Number of the heat that is over, from 0.
     always : sequence of int
         Settings that stay in any case.
+    preferred : collection of int
+        Settings that others must clearly beat.
     """
     standing = {place: one for place, one in judged.items() if one is not None}
     values = {place: one.standing for place, one in standing.items() if one.standing is not None}
@@ -68,14 +79,19 @@ def survivors(judged: Mapping[int, Judged | None], heat: int, *, always: Sequenc
         ranked = sorted(standing, key=lambda place: -standing[place].point.score)
         return sorted({*ranked[:stay], *always})
     ranked = sorted(values, key=lambda place: (_mean_loss(values[place]), place))
-    left = [place for place in ranked if not _is_hopeless(values[place], values[ranked[0]])]
-    return sorted({*left[:stay], *always})
+    left = [place for place in ranked if not _is_behind(values[place], values[ranked[0]], HOPELESS)]
+    best = [place for place in ranked if place in preferred][:1]
+    for one in best:
+        left = [
+            place for place in left if place in preferred or not _is_behind(values[place], values[one], AHEAD)
+        ]
+    return sorted({*left[:stay], *best, *always})
 
 
-def _is_hopeless(one: Standing, leader: Standing) -> bool:
-    """Return whether the loss of a setting is above the leader's by more than chance."""
-    found = difference(one.losses, leader.losses, leader.weights)
-    return found.mean > HOPELESS * found.error
+def _is_behind(one: Standing, other: Standing, errors: float) -> bool:
+    """Return whether the loss of a setting is above another's by more than some standard errors."""
+    found = difference(one.losses, other.losses, other.weights)
+    return found.mean > errors * found.error
 
 
 def _mean_loss(one: Standing) -> float:

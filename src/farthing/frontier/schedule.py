@@ -151,7 +151,9 @@ class _Schedule:
         judged = {place: found for place in self._racing if (found := self._judge(place)) is not None}
         # Whoever was cut off by the time limit before its fits were done stays: there may be time later.
         unknown = [place for place in self._racing if self._is_missing(place)]
-        stay = set(survivors(judged, number, always=[self._racing[0], *unknown]))
+        preferred = [place for place in self._racing if self._tried[place].is_preferred]
+        always = [self._racing[0], *unknown]
+        stay = set(survivors(judged, number, always=always, preferred=preferred))
         for place in self._racing:
             if place not in stay:
                 self.left[place] = self._done

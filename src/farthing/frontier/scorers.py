@@ -50,8 +50,8 @@ _RANKINGS: Final[dict[str, Callable[..., Floats]]] = {
 class TotalCost(Scorer):
     """The mean total cost of a row, negated: that of its label plus its spend.
 
-    If there are probabilities, the label is the one of the least expected cost. The loss is the expected cost
-    of that label plus the spend, which tells models of the same labels apart.
+    If there are probabilities, the label is the one of the least expected cost. The loss is the cost itself,
+    not the one that the model expects: that would favour models which are too sure of themselves.
 
     Parameters
     ----------
@@ -80,22 +80,17 @@ class TotalCost(Scorer):
         truth, said = (order[np.searchsorted(labels, each, sorter=order)] for each in (evaluation.y, given))
         return np.asarray(-(costs.costs[truth, said] + evaluation.spend))
 
-    def losses_of_rows(self, evaluation: Evaluation) -> Floats | None:
-        """Return half the expected and half the made cost of each row, plus the spend, shape (n_rows,)."""
-        if evaluation.probabilities is None or evaluation.classes is None:
-            return None
-        table = self._labelled(evaluation).over(evaluation.classes)
-        expected = table.expected(evaluation.probabilities).min(axis=1)
-        return np.asarray((expected + evaluation.spend - self.of_rows(evaluation)) / 2)
+    def losses_of_rows(self, evaluation: Evaluation) -> Floats:
+        """Return the cost of each row, shape (n_rows,)."""
+        return -self.of_rows(evaluation)
 
     def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
         """Return the mean cost of a row, negated, and its standard error."""
         return _mean(evaluation, self.of_rows(evaluation))
 
     def loss(self, evaluation: Evaluation) -> float:
-        """Return the mean over rows of half the expected and half the made cost, plus the spend."""
-        losses = self.losses_of_rows(evaluation)
-        return math.nan if losses is None else evaluation.mean(losses)
+        """Return the mean cost of a row."""
+        return evaluation.mean(self.losses_of_rows(evaluation))
 
     def identity(self) -> Any:
         """Return the prices and their labels."""

@@ -57,7 +57,8 @@ def _by_rows(found: list[tuple[SettingCurves, Judged]]) -> list[tuple[SettingCur
         return _by_points(found)  # a score without values of rows
     whole = max((one.most_spend for one, _ in found), default=0.0)
     overall = [one.overall([share * whole for share in _SHARES]) for one, _ in found]
-    order = rank([Contender(*pair) for pair in zip(standings, overall, strict=True)])
+    preferred = [one.candidate.is_preferred for one, _ in found]
+    order = rank([Contender(*each) for each in zip(standings, overall, preferred, strict=True)])
     return [found[place] for place in order]
 
 

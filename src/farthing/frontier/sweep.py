@@ -11,14 +11,17 @@ from farthing.base import BudgetKind, ErrorCosts, Frontier, SweepContext
 from farthing.base.files import PathLike
 from farthing.base.inputs import check_cap
 from farthing.costs import CostSheet, CostsLike
+from farthing.errors import TableError
 from farthing.frontier.candidates import candidates
 from farthing.frontier.data_split import SweepRows, split_rows, trial_rows
 from farthing.frontier.fold_curves import SettingCurves
 from farthing.frontier.positive_label import positive_scorer
+from farthing.frontier.record_sweep import sweep_records
 from farthing.frontier.result_cache import ResultCache
 from farthing.frontier.schedule import TimeLimits, run_all
 from farthing.frontier.scorers import scorer_of
 from farthing.frontier.sweep_run import SweepRun, gather
+from farthing.learning.unordered import check_missing
 from farthing.table import PreparedTable, encode
 
 
@@ -37,6 +40,7 @@ def sweep(
     budget_kind: BudgetKind = "mean",
     sample_weight: Any = None,
     qid: Any = None,
+    missing: str = "measured",
     memory: PathLike | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -54,7 +58,9 @@ def sweep(
         target, with its whole grid: many times as many fits. An estimator stands for itself alone. One that
         does not keep the contract pays for every feature.
     X : array, frame or PreparedTable, shape (n_rows, n_features)
-        Read once, whatever the number of fits.
+        Read once, whatever the number of fits. Or a Dask array or dataframe: its rows stay on the workers of
+        the active client, which make one fit after another together; "auto" and "all" are then the methods
+        that learn from collections.
     y : array, shape (n_rows,)
         Labels or numbers.
     costs : CostSheet, mapping, array, Series, path or None
@@ -79,6 +85,11 @@ def sweep(
         Weight of each row, in fits and in scores.
     qid : array, shape (n_rows,), optional
         The query of each row, for rankings; splits keep queries whole, and "auto" tries rankers.
+    missing : {"measured", "unordered"}
+        What a missing entry means. "unordered": nobody ordered the test. Methods learn from rows completed by
+        draws from similar records, and the ``details`` of each Pareto point have direct, inverse-propensity
+        and doubly robust estimates of spend and accuracy, with intervals, from the held-out records as they
+        are; see `farthing.learning.unordered`. Its spend and score are those of completed rows.
     memory : path, optional
         A folder for results. A sweep that was interrupted continues where it stopped if it is started again
         with the same folder.
@@ -105,23 +116,32 @@ def sweep(
     >>> [point.params["max_depth"] for point in frontier]
     [1, 3]
     """
-    return run_sweep(
-        methods,
-        SweepRows.of(X, y, sample_weight, qid),
-        costs,
-        scoring=scoring,
-        pos_label=pos_label,
-        cv=cv,
-        validation=validation,
-        test_size=test_size,
-        budget=budget,
-        budget_kind=budget_kind,
-        memory=memory,
-        n_jobs=n_jobs,
-        progress=progress,
-        time_limit=time_limit,
-        random_state=random_state,
-    )[0]
+    rows = SweepRows.of(X, y, sample_weight, qid)
+
+    def run(rows: SweepRows, validation: tuple[Any, ...] | None) -> Frontier:
+        return run_sweep(
+            methods,
+            rows,
+            costs,
+            scoring=scoring,
+            pos_label=pos_label,
+            cv=cv,
+            validation=validation,
+            test_size=test_size,
+            budget=budget,
+            budget_kind=budget_kind,
+            memory=memory,
+            n_jobs=n_jobs,
+            progress=progress,
+            time_limit=time_limit,
+            random_state=random_state,
+        )[0]
+
+    if not check_missing(missing):
+        return run(rows, validation)
+    if cv is not None:
+        raise ValueError("missing='unordered' takes one split; leave out cv, or give validation")
+    return sweep_records(run, rows, validation, test_size=test_size, random_state=random_state)
 
 
 def run_sweep(
@@ -170,6 +190,10 @@ def run_sweep(
     whole = rows
     if cv is None or isinstance(cv, int):  # else the folds are of all rows
         whole = whole.of_positive_weight()
+    if rows.is_collection:
+        if validation is not None:
+            raise TableError("validation= needs rows in this process; collections hold out rows by cv=")
+        n_jobs = 1  # the workers of the cluster fit one model together
     held_out = None if validation is None else _held_out(whole, *validation)
     sheet = CostSheet.of(costs, whole.table.schema.names)
     ranks = whole.qid is not None if ranks is None else ranks
@@ -187,11 +211,14 @@ def run_sweep(
         random_state,
         ranks,
         scoring if isinstance(scoring, ErrorCosts) else None,
+        rows.is_collection,
     )
     tried = candidates(methods, context, fast_first=time_limit is not None)
     if classifies is None and tried:
         has_classes = is_classifier(tried[0].estimator)
     folds = [] if held_out else split_rows(whole, cv, test_size, random_state, classifies=has_classes)
+    if rows.is_collection:
+        folds = [(np.sort(learn), np.sort(evaluate)) for learn, evaluate in folds]
     if has_classes:
         scoring = positive_scorer(scoring, pos_label, whole.y)
     elif pos_label is not None:

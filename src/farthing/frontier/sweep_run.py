@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import math
 import time
@@ -42,7 +41,7 @@ TRIAL: Final = -1
 """The number of the fold that is a part of the rows."""
 
 # Cached results of an older version of this code are not read again.
-_VERSION: Final = 7
+_VERSION: Final = 8
 # Folds are kept, so that all candidates share their bins, unless they would take more memory than this.
 _MOST_KEPT_BYTES: Final = 2**29
 # The spend of the rows learned from is measured on at most so many of them.
@@ -98,7 +97,7 @@ class SweepRun:
         if fold in self._kept:
             return self._kept[fold]
         learn, evaluate = (self.whole.take(rows).of_positive_weight() for rows in self._pair(fold))
-        if self.whole.table.values.nbytes * self.n_folds <= _MOST_KEPT_BYTES:
+        if self.whole.n_bytes * self.n_folds <= _MOST_KEPT_BYTES:
             self._kept[fold] = learn, evaluate
         return learn, evaluate
 
@@ -128,7 +127,7 @@ class SweepRun:
         """Return a name for all but the candidates, under which results are cached."""
         parts = [self.whole] if self.held_out is None else [self.whole, self.held_out]
         tables = [
-            (_content(part), part.y.astype(str), part.weights, part.qid, part.factors) for part in parts
+            (part.content(), part.y.astype(str), part.weights, part.qid, part.factors) for part in parts
         ]
         return digest(
             _VERSION,
@@ -210,8 +209,7 @@ def _measure(run: SweepRun, candidate: Candidate, fold: int) -> tuple[Any, float
     """Return what a cache holds of a fit, and the seconds that it took."""
     learn, held_out = run.rows_of(fold)
     start = time.perf_counter()
-    model = clone(candidate.estimator)
-    model.fit(_table_for(model, learn), learn.y, **learn.fit_options(model))
+    model = learn.fit(clone(candidate.estimator))
     seconds = time.perf_counter() - start
     rows: list[list[Any]] = []
     best = (-math.inf, -math.inf, model, 0.0)
@@ -239,7 +237,7 @@ def _measure(run: SweepRun, candidate: Candidate, fold: int) -> tuple[Any, float
         for params, variant, evaluation in _evaluations(model, held_out, run.costs, run.cap):
             add(params, variant, evaluation)
     else:
-        decide = model.decider(held_out.table, budget=run.cap)
+        decide = held_out.decider(model, run.cap)
         for params, variant in model.variants():
             add(params, variant, _evaluation(variant, decide(variant), held_out))
 
@@ -277,7 +275,7 @@ def evaluate(model: Any, rows: SweepRows, costs: CostSheet, cap: float | None) -
         A hard budget.
     """
     if isinstance(model, BudgetedEstimator):
-        return _evaluation(model, model.decide(rows.table, budget=cap, **_queries(model, rows)), rows)
+        return _evaluation(model, rows.decide(model, cap), rows)
     prediction = model.predict(rows.X)
     probabilities = model.predict_proba(rows.X) if hasattr(model, "predict_proba") else None
     spend = np.full(len(rows.y), costs.total(costs.features))
@@ -292,14 +290,8 @@ def _evaluations(
     if not isinstance(model, BudgetedEstimator):
         yield {}, model, evaluate(model, rows, costs, cap)
         return
-    told = model.decide_variants(rows.table, budget=cap, **_queries(model, rows))
-    for params, variant, decided in told:
+    for params, variant, decided in rows.decide_variants(model, cap):
         yield params, variant, _evaluation(variant, decided, rows)
-
-
-def _queries(model: BudgetedEstimator, rows: SweepRows) -> dict[str, Any]:
-    ranks = rows.qid is not None and "qid" in inspect.signature(model.decide).parameters
-    return {"qid": rows.qid} if ranks else {}
 
 
 def _evaluation(model: Any, decided: Decisions, rows: SweepRows) -> Evaluation:
@@ -425,11 +417,6 @@ def _fit_times(run: SweepRun, tried: Sequence[Candidate], results: Results) -> t
     return tuple(found)
 
 
-def _table_for(model: Any, rows: SweepRows) -> Any:
-    """Return the rows as the model takes them: prepared, or as the user gave them."""
-    return rows.table if isinstance(model, BudgetedEstimator) else rows.X
-
-
 def setting(candidate: Candidate) -> Any:
     """Return a value that identifies a candidate; the prices are part of the run's digest."""
     params = {
@@ -439,8 +426,3 @@ def setting(candidate: Candidate) -> Any:
     }
     kind = type(candidate.estimator)
     return kind.__module__, kind.__qualname__, sorted(params.items(), key=lambda item: item[0])
-
-
-def _content(rows: SweepRows) -> Any:
-    schema = rows.table.schema
-    return schema.names, [list(map(str, c.categories)) for c in schema.columns], rows.table.values

@@ -8,11 +8,15 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing.collective import gather, peers, row_numbers, total
+
 # The random stream of the hold-out split; those of the trees are numbered from 0.
 _HOLD_OUT: Final = 2**62
 # Integer weights mean repeated rows only up to this many copies on average, which bounds the memory; larger
 # ones are treated as real weights.
 _MOST_COPIES: Final = 64
+# Units that are drawn at a time; the number does not matter to what is drawn.
+_BLOCK: Final = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,7 @@ class SamplingUnits:
     Parameters
     ----------
     rows : ndarray of int64, shape (n_units,)
-        The row of each unit.
+        The row of each unit; -1 for those of peers.
     unit_weights : ndarray of float64, shape (n_rows,)
         What one unit of each row weighs.
     """
@@ -36,14 +40,14 @@ class SamplingUnits:
 
     @classmethod
     def of(
-        cls, values: NDArray[np.floating], target: NDArray[np.int64], weights: NDArray[np.float64]
+        cls, contents: NDArray[np.uint64], target: NDArray[np.int64], weights: NDArray[np.float64]
     ) -> Self:
         """Make the units of a table.
 
         Parameters
         ----------
-        values : ndarray of float, shape (n_rows, n_features)
-            The encoded table.
+        contents : ndarray of uint64, shape (n_rows,)
+            Hashes of the rows, see `PreparedTable.contents`.
         target : ndarray of int64, shape (n_rows,)
             Codes of classes.
         weights : ndarray of float64, shape (n_rows,)
@@ -51,20 +55,26 @@ class SamplingUnits:
 
         Examples
         --------
-        >>> units = SamplingUnits.of(np.array([[1.0], [2.0]]), np.array([0, 1]), np.array([1.0, 3.0]))
+        >>> from farthing.table import content_keys
+        >>> contents = content_keys(np.array([[1.0], [2.0]]))
+        >>> units = SamplingUnits.of(contents, np.array([0, 1]), np.array([1.0, 3.0]))
         >>> sorted(units.rows.tolist())
         [0, 1, 1, 1]
         """
+        n_rows = len(weights)
+        # Peers draw from the units of all of them, and need to know how these are ordered.
+        target, contents = gather(target), gather(contents)
+        every = gather(weights)
         # By content first. Rows that tie in all three keys are interchangeable, so their order is irrelevant.
-        order = np.lexsort((weights, target, content_keys(values)))
-        whole = bool((weights == np.floor(weights)).all()) and weights.sum() <= _MOST_COPIES * len(weights)
-        if not whole:
-            return cls(order, weights)
-        return cls(np.repeat(order, weights[order].astype(np.int64)), np.ones(len(weights)))
+        order = np.lexsort((every, target, contents))
+        whole = bool((every == np.floor(every)).all()) and total(weights) <= _MOST_COPIES * len(every)
+        if whole:
+            order = np.repeat(order, every[order].astype(np.int64))
+        return cls(_places_here(order, n_rows), np.ones(n_rows) if whole else weights)
 
     def row_weights(self) -> NDArray[np.float64]:
         """Return the weight of each row with every unit taken once, shape (n_rows,)."""
-        return self._weights(self.rows)
+        return np.asarray(self._counts(self.rows) * self.unit_weights)
 
     def bootstrap(self, seed: int, tree: int) -> NDArray[np.float64]:
         """Return the weight of each row in the bootstrap sample of a tree.
@@ -79,8 +89,12 @@ class SamplingUnits:
         ndarray of float64, shape (n_rows,)
             Zero for rows out of the bag.
         """
-        drawn = _generator(seed, tree).integers(0, len(self.rows), size=len(self.rows))
-        return self._weights(self.rows[drawn])
+        chance, n_units = _generator(seed, tree), len(self.rows)
+        counts = np.zeros(len(self.unit_weights), dtype=np.int64)
+        for begin in range(0, n_units, _BLOCK):
+            drawn = chance.integers(0, n_units, size=min(_BLOCK, n_units - begin))
+            counts += self._counts(self.rows[drawn])
+        return np.asarray(counts * self.unit_weights)
 
     def split(self, fraction: float, seed: int) -> tuple[Self, Self]:
         """Split the units at random.
@@ -104,41 +118,21 @@ class SamplingUnits:
         held[_generator(seed, _HOLD_OUT).permutation(n_units)[:n_held]] = True
         return type(self)(self.rows[~held], self.unit_weights), type(self)(self.rows[held], self.unit_weights)
 
-    def _weights(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        counts = np.bincount(rows, minlength=len(self.unit_weights))
-        return np.asarray(counts * self.unit_weights, dtype=np.float64)
-
-
-def content_keys(values: NDArray[np.floating]) -> NDArray[np.uint64]:
-    """Return a hash of each row; rows with the same values have the same hash.
-
-    Parameters
-    ----------
-    values : ndarray of float, shape (n_rows, n_features)
-
-    Returns
-    -------
-    ndarray of uint64, shape (n_rows,)
-
-    Examples
-    --------
-    >>> first, second, third = content_keys(np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]]))
-    >>> bool(first == third), bool(first == second)
-    (True, False)
-    """
-    keys = np.zeros(len(values), dtype=np.uint64)
-    for column in range(values.shape[1]):
-        numbers = values[:, column].astype(np.float64) + 0.0  # -0.0 becomes 0.0
-        numbers[np.isnan(numbers)] = np.nan  # NaNs of any payload become one
-        keys += numbers.view(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-        # The finalizer of SplitMix64; after each column, so that the order of the columns matters.
-        keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        keys ^= keys >> np.uint64(31)
-    return keys
+    def _counts(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.bincount(rows[rows >= 0], minlength=len(self.unit_weights))
 
 
 def _generator(seed: int, stream: int) -> np.random.Generator:
     """Return a counter-based generator whose key is the seed and the stream."""
     # Philox streams of different keys are independent, so trees can be grown in any order or thread.
     return np.random.Generator(np.random.Philox(key=np.array([seed, stream], dtype=np.uint64)))
+
+
+def _places_here(numbers: NDArray[np.int64], n_rows: int) -> NDArray[np.int64]:
+    """Return which of the rows of this process have some numbers; -1 where it is none of them."""
+    found = peers()
+    if found is None:
+        return numbers
+    place = np.full(found.n_rows, -1, dtype=np.int64)
+    place[row_numbers(n_rows)] = np.arange(n_rows)
+    return np.asarray(place[numbers])

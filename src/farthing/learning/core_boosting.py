@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from farthing._core import BoostFolds, BoostProblem
 from farthing._core import FoldBoosters as CoreBoosters
+from farthing.collective import peers
 from farthing.deadline import check_deadline, deadline_end
 from farthing.learning.booster import Weighting
 from farthing.learning.folds import Fold
@@ -53,6 +54,7 @@ class CoreBoosting:
             max_leaves=limit("max_leaf_nodes", settings.max_leaf_nodes, least=1),
             min_rows_leaf=limit("min_samples_leaf", settings.min_samples_leaf, least=1),
             n_threads=settings.n_threads,
+            peers=peers(),
         )
         self._folds = self._rows_of(trainer.folds)
         self._final = self._rows_of([Fold(trainer.final, trainer.final[:0])])

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.learning.bootstrap import content_keys
+from farthing.base import TrainingSet
+from farthing.collective import all_numbers, gather, row_numbers
+from farthing.table import content_keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +60,13 @@ def stratified_folds(
     >>> sorted(folds[:2].tolist()), sorted(folds[2:].tolist())
     ([0, 1], [0, 1])
     """
-    unit_of, of_unit = _units(values, target)
+    return _assigned(content_keys(values), target, n_folds, random_state)
+
+
+def _assigned(
+    contents: NDArray[np.uint64], target: NDArray[Any], n_folds: int, random_state: np.random.RandomState
+) -> NDArray[np.int64] | None:
+    unit_of, of_unit = _units(contents, target)
     n_folds = min(n_folds, len(of_unit))
     if n_folds < 2:
         return None
@@ -99,7 +107,7 @@ def held_out_of_each_class(
     >>> int(held_out_of_each_class(values, target, 0.25, np.random.RandomState(0)).sum())
     2
     """
-    unit_of, of_unit = _units(values, target)
+    unit_of, of_unit = _units(content_keys(values), target)
     by_target = _shuffled_by_target(of_unit, random_state)
     _, counts = np.unique(of_unit, return_counts=True)
     place = np.concatenate([np.arange(count) for count in counts])
@@ -108,13 +116,17 @@ def held_out_of_each_class(
     return np.asarray(held[unit_of])
 
 
-def _units(values: NDArray[np.floating], target: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def _units(contents: NDArray[np.uint64], target: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return the unit of each row, and the target of each unit; units are the distinct rows."""
     numbers = np.ascontiguousarray(target, dtype=np.float64)
-    contents = np.column_stack([numbers.view(np.uint64), content_keys(values)])
-    # np.unique puts the units in an order that does not depend on that of the rows.
-    _, first, unit_of = np.unique(contents, axis=0, return_index=True, return_inverse=True)
-    return unit_of.ravel(), numbers[first]
+    bits = numbers.view(np.uint64)
+    # Units are in an order that does not depend on that of the rows.
+    order = np.lexsort((contents, bits))
+    is_first = np.ones(len(order), dtype=np.bool_)
+    is_first[1:] = (np.diff(bits[order]) != 0) | (np.diff(contents[order]) != 0)
+    unit_of = np.empty(len(order), dtype=np.int64)
+    unit_of[order] = np.cumsum(is_first) - 1
+    return unit_of, numbers[order[is_first]]
 
 
 def _shuffled_by_target(of_unit: NDArray[Any], random_state: np.random.RandomState) -> NDArray[np.int64]:
@@ -145,3 +157,44 @@ def folds_of(
     if assigned is None:
         return [Fold(rows, rows)]
     return [Fold(rows[assigned != fold], rows[assigned == fold]) for fold in range(int(assigned.max()) + 1)]
+
+
+def folds_among(
+    rows: TrainingSet,
+    n_folds: int,
+    random_state: np.random.RandomState,
+    chosen: NDArray[np.int64] | None = None,
+) -> list[Fold]:
+    """Return the `folds_of` a training set, whose rows may be here and at peers.
+
+    Parameters
+    ----------
+    rows : TrainingSet
+        The rows of this process.
+    n_folds, random_state
+        As in `stratified_folds`.
+    chosen : ndarray of int64, optional
+        The rows to split, ascending; None means all. Others are in no fold.
+
+    Returns
+    -------
+    list of Fold
+        Of rows of this process; all peers have as many, and some of theirs may be empty.
+
+    Examples
+    --------
+    >>> rows = TrainingSet.of(np.arange(4.0)[:, np.newaxis], np.array([0, 0, 1, 1]))
+    >>> [len(fold.held_out) for fold in folds_among(rows, 2, np.random.RandomState(0))]
+    [2, 2]
+    """
+    own = np.arange(len(rows)) if chosen is None else chosen
+    contents = gather(rows.table.contents()[own], chosen)
+    target = gather(np.ascontiguousarray(rows.target[own]), chosen)
+    assigned = _assigned(contents, target, n_folds, random_state)
+    if assigned is None:
+        return [Fold(own, own)]
+    numbers = row_numbers(len(rows))[own]
+    # Where the rows of this process are among all that are split.
+    places = numbers if chosen is None else np.searchsorted(all_numbers(own), numbers)
+    mine = assigned[places]
+    return [Fold(own[mine != fold], own[mine == fold]) for fold in range(int(assigned.max()) + 1)]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing._core import weighted_mean
 from farthing.base import TrainingSet
+from farthing.collective import count, mean, total
 from farthing.costs import CostSheet
 from farthing.learning.booster import Boosting, Grow, TreeSettings, Weighting, constants
 from farthing.learning.core_boosting import CoreBoosting
@@ -105,6 +105,7 @@ class OutOfFoldTrainer:
     settings: TreeSettings
     max_bins: int = 255
     n_iter_no_change: int | None = None
+    _made: list[CoreBoosting] = field(default_factory=list, init=False, repr=False)
 
     @property
     def costs(self) -> CostSheet:
@@ -126,13 +127,17 @@ class OutOfFoldTrainer:
         """The rows that some fold learns from, ascending: those that choose what to buy."""
         return np.unique(np.concatenate([fold.learn for fold in self.folds]))
 
-    @cached_property
+    @property
     def core(self) -> CoreBoosting | None:
         """The same rows in the compiled core, which grows the same boosters; None if it does not know how.
 
         It does not know a loss of one's own.
         """
-        return None if self.loss.core is None else CoreBoosting(self)
+        # Not a cached_property, whose lock is one for all trainers: peers of two fits would wait for each
+        # other within it.
+        if self.loss.core is not None and not self._made:
+            self._made.append(CoreBoosting(self))
+        return self._made[0] if self._made else None
 
     def start(self, learn: NDArray[np.int64]) -> Floats:
         """Return the best constant scores for some rows, shape (n_outputs,)."""
@@ -141,7 +146,7 @@ class OutOfFoldTrainer:
     def min_hessian(self, learn: NDArray[np.int64]) -> float:
         """Return the least sum of hessians in a leaf of trees grown on some rows."""
         weighting = Weighting.of(self.rows.weights)
-        return self.settings.min_hessian(float(self.rows.weights[learn].sum()) / weighting.unit)
+        return self.settings.min_hessian(total(self.rows.weights[learn]) / weighting.unit)
 
     # One tree at a time.
 
@@ -201,8 +206,7 @@ class OutOfFoldTrainer:
             # Held-out rows go down the tree, too, so that their scores are known after each round.
             return grower.gradient(gradients, hessians, rows=rows, send_others=True, **limits, **options)
 
-        total = float(self.rows.weights[learn].sum()) / weighting.unit
-        return self.settings.make_grow(grow_tree, weighting, total)
+        return self.settings.make_grow(grow_tree, weighting, total(self.rows.weights[learn]) / weighting.unit)
 
     # Whole boosters.
 
@@ -250,7 +254,7 @@ class OutOfFoldTrainer:
     @property
     def _learned_all(self) -> bool:
         """Whether the first fold learns from all final rows, and so grows the final booster."""
-        return len(self.folds[0].learn) >= len(self.final)
+        return count(len(self.folds[0].learn)) >= count(len(self.final))
 
     def final_forest(self, columns: Columns, n_rounds: int) -> Forest:
         """Grow a booster with a number of rounds on a set of columns and the final rows."""
@@ -280,4 +284,4 @@ class OutOfFoldTrainer:
         """Return the mean loss of the held-out rows, from scores of all rows, (n_outputs, n_rows)."""
         held_out = self.held_out
         losses = self.loss.values(self.rows.target[held_out], scores[:, held_out])
-        return weighted_mean(losses, self.rows.weights[held_out])
+        return mean(losses, self.rows.weights[held_out])

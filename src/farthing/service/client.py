@@ -322,8 +322,7 @@ def _answer(response: httpx.Response) -> JsonObject:
 def _answered_column(detail: list[Any]) -> str | None:
     """Return the feature whose answer is the first problem of a request."""
     loc = detail[0].get("loc") if detail and isinstance(detail[0], dict) else None
-    is_answer = isinstance(loc, list) and len(loc) > 2 and loc[1] == "known"
-    return str(loc[2]) if is_answer else None
+    return str(loc[2]) if isinstance(loc, list) and len(loc) > 2 and loc[1] == "known" else None
 
 
 def _problem(item: Any) -> str:

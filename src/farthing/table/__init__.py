@@ -7,6 +7,7 @@ by `Schema.encode_value`, for lazy walks.
 from farthing.table.bin_rules import BinRules, sample_of
 from farthing.table.bins import Bins
 from farthing.table.columns import Column
+from farthing.table.contents import content_keys
 from farthing.table.encode import Encoded
 from farthing.table.part_codes import PartCodes
 from farthing.table.part_facts import PartFacts, merged_schema
@@ -26,6 +27,7 @@ __all__ = [
     "PartTable",
     "PreparedTable",
     "Schema",
+    "content_keys",
     "encode",
     "merged_schema",
     "refused_flags",

@@ -112,8 +112,9 @@ def _category_counts(schema: Schema) -> NDArray[np.int64]:
 
 def plain(values: NDArray[np.floating]) -> NDArray[np.floating]:
     """Return a table that the core can read in place: itself, unless byte-swapped or unaligned."""
+    dtype, flags = values.dtype, values.flags
     # The core steps in whole elements, so an array whose strides are not multiples of them is copied, too.
-    aligned = values.flags.aligned and not any(stride % values.itemsize for stride in values.strides)
-    if values.dtype in (np.float32, np.float64) and values.dtype.isnative and aligned:
+    steps = flags.c_contiguous or not any(stride % values.itemsize for stride in values.strides)
+    if dtype.char in "fd" and dtype.isnative and flags.aligned and steps:
         return values
     return values.astype(np.float64)

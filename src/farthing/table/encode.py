@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from farthing.errors import TableError
 from farthing.table.columns import Column
 from farthing.table.unseen import Unseen, warn_unseen
+
+# Positions of no entries.
+_NOWHERE: Final = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +64,7 @@ class Encoded:
     @classmethod
     def valid(cls, values: NDArray[np.floating[Any]], columns: tuple[Column, ...]) -> "Encoded":
         """Return a table of floats in which every entry is valid."""
-        nowhere = np.empty(0, dtype=np.int64)
-        return cls(values, nowhere, nowhere, (), columns)
+        return cls(values, _NOWHERE, _NOWHERE, (), columns)
 
     def take(self, rows: NDArray[Any]) -> "Encoded":
         """Return some of the rows, given by index or by mask; unseen categories become plain missing ones."""

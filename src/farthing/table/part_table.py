@@ -36,6 +36,8 @@ class PartTable(PreparedTable):
         The bins of the whole table.
     max_bins : int
         The number of bins that the rules were learned with.
+    contents : ndarray of uint64, shape (n_rows,), optional
+        Hashes of the rows, see `content_keys`, made before their values were dropped.
 
     Examples
     --------
@@ -48,7 +50,14 @@ class PartTable(PreparedTable):
     (4, array([[0, 1, 2, 1]], dtype=uint8))
     """
 
-    def __init__(self, schema: Schema, parts: Sequence[PartCodes], rules: BinRules, max_bins: int) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        parts: Sequence[PartCodes],
+        rules: BinRules,
+        max_bins: int,
+        contents: NDArray[np.uint64] | None = None,
+    ) -> None:
         super().__init__(schema, Encoded.valid(np.empty((0, len(schema))), schema.columns))
         n_rows = sum(map(len, parts))
         bins = Bins.empty(n_rows, schema, list(rules.edges), list(rules.bins_of_codes))
@@ -59,6 +68,8 @@ class PartTable(PreparedTable):
         self._bins[max_bins] = bins
         object.__setattr__(self, "_rules", rules)
         object.__setattr__(self, "_only", self._bins[max_bins])
+        object.__setattr__(self, "_max_bins", max_bins)
+        object.__setattr__(self, "_contents", contents)
 
     @property
     def values(self) -> NDArray[np.floating]:
@@ -77,12 +88,31 @@ class PartTable(PreparedTable):
             self._refuse(f"bins for max_bins={max_bins}")
         return super().bins(max_bins, n_threads)
 
-    def blocks(self) -> Iterator[NDArray[np.float64]]:
+    def blocks(self) -> Iterator[NDArray[np.floating]]:
         """Yield values of some rows at a time, in order, that fall into the bins of these rows."""
         bins: Bins = self._only  # type: ignore[attr-defined]
         for begin in range(0, len(self), _BLOCK_ROWS):
             end = min(begin + _BLOCK_ROWS, len(self))
             yield self._rules.values(bins.codes(begin, end).T)  # type: ignore[attr-defined]
+
+    def contents(self) -> NDArray[np.uint64]:
+        """Return a hash of the values that each row had, shape (n_rows,)."""
+        if self._contents is None:  # type: ignore[attr-defined]
+            self._refuse("hashes of rows")
+        found: NDArray[np.uint64] = self._contents  # type: ignore[attr-defined]
+        return found
+
+    def part(self, rows: NDArray[Any]) -> PreparedTable:
+        """Return some of the rows, by index or by mask, in the same bins."""
+        codes = np.ascontiguousarray(self._only.codes()[:, rows].T)  # type: ignore[attr-defined]
+        contents = self._contents  # type: ignore[attr-defined]
+        return PartTable(
+            self.schema,
+            [PartCodes(codes)],
+            self._rules,  # type: ignore[attr-defined]
+            self._max_bins,  # type: ignore[attr-defined]
+            None if contents is None else contents[rows],
+        )
 
     def take(self, rows: NDArray[Any]) -> PreparedTable:  # noqa: ARG002
         """Raise TableError: what is learned from some rows only needs bins of its own."""

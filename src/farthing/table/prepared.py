@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from farthing.errors import IdentifierWarning, TableError, warn
 from farthing.table.bins import Bins
 from farthing.table.columns import Column
+from farthing.table.contents import content_keys
 from farthing.table.encode import Encoded
 from farthing.table.schema import Schema
 from farthing.table.unseen import Unseen
@@ -101,6 +103,20 @@ class PreparedTable:
         if max_bins not in self._bins:
             self._bins[max_bins] = Bins(self.values, self.schema, max_bins=max_bins, n_threads=n_threads)
         return self._bins[max_bins]
+
+    def contents(self) -> NDArray[np.uint64]:
+        """Return a hash of the values of each row, shape (n_rows,); see `content_keys`."""
+        return content_keys(self.values)
+
+    def blocks(self) -> Iterator[NDArray[np.floating]]:
+        """Yield values of some rows at a time, in order, that trees on these bins cannot tell from theirs."""
+        yield self.values
+
+    def part(self, rows: NDArray[Any]) -> PreparedTable:
+        """Return some of the rows, by index or by mask, under the schema of all rows."""
+        # Unlike `take`, which drops categories that no longer occur: the parts of one fit, such as folds,
+        # must agree on the codes.
+        return PreparedTable(self.schema, self.encoded.take(rows))
 
     def take(self, rows: NDArray[Any]) -> PreparedTable:
         """Return some of the rows, as if the table had been prepared from them alone.

@@ -44,6 +44,7 @@ class Schema:
     columns: tuple[Column, ...]
     named: bool
     _positions: dict[str, int] = field(init=False, repr=False, compare=False)
+    _numeric: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
@@ -59,6 +60,8 @@ class Schema:
         if len(positions) < len(self.columns):
             raise TableError("got a column name twice, expected each name once")
         object.__setattr__(self, "_positions", positions)
+        # Kept, since every prediction of an array asks.
+        object.__setattr__(self, "_numeric", not any(column.is_categorical for column in self.columns))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -139,10 +142,9 @@ class Schema:
         """
         source = open_source(X, estimator, min_rows)
         positions = self._match(source, estimator, needed)
-        places = [position for position in positions if position is not None]
-        if len(places) == len(self) and not any(column.is_categorical for column in self.columns):
+        if self._numeric and (isinstance(positions, range) or None not in positions):
             # Without a copy where possible: one row at a time, and for large arrays, copying would dominate.
-            whole = source.floats(places)
+            whole = source.floats(positions)
             if whole is not None:
                 return Encoded.valid(whole, self.columns)
         # Column-major, since it is filled, and later binned, column by column.
@@ -228,7 +230,7 @@ class Schema:
 
     def _match(
         self, source: Source, estimator: str, needed: NDArray[np.bool_] | None
-    ) -> list[int] | list[int | None]:
+    ) -> range | list[int | None]:
         """Return the position in a table of each column of the schema; None if it is lacking, unneeded."""
         if self.named and source.names is not None:
             names = self._own_spelling(source.names)
@@ -250,7 +252,7 @@ class Schema:
             warnings.warn(
                 f"X has feature names, but {estimator} was fitted without feature names", stacklevel=4
             )
-        return list(range(len(self)))
+        return range(len(self))
 
     def _own_spelling(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names of a table as they were at fit, if they differ in spaces and underscores only.

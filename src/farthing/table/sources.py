@@ -386,6 +386,7 @@ def _warn_of_merged(array: NDArray[Any], name: object) -> None:
 
 def _take(array: NDArray[np.floating[Any]], positions: Sequence[int]) -> NDArray[np.floating[Any]]:
     """Return columns in this order, the array itself if it has it already."""
-    if list(positions) == list(range(array.shape[1])):
+    natural = range(array.shape[1])
+    if positions == natural or list(positions) == list(natural):
         return array
     return array[:, list(positions)]

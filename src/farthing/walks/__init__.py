@@ -8,6 +8,7 @@ from farthing.walks.paid_trees import PaidTrees
 from farthing.walks.panel_rows import walk_in_rounds
 from farthing.walks.panels import WITHIN, check_panel, choose_panel
 from farthing.walks.policy import Policy, pass_refusal
+from farthing.walks.realised import fall_factor
 from farthing.walks.reason import Expectation, Outcome, Reason, RunnerUp, StopReason
 from farthing.walks.reasoning import Explained, split_of, stand_of
 from farthing.walks.recorded import RecordedPaths, recorded_paths
@@ -51,6 +52,7 @@ __all__ = [
     "choose_panel",
     "consult",
     "continuations",
+    "fall_factor",
     "pass_refusal",
     "recorded_paths",
     "split_of",

@@ -48,7 +48,7 @@ class Ask:
     feature: str
     price: float
     group: str | None = None
-    resources: dict[str, float] | None = field(default=None, repr=False)
+    resources: dict[str, float] | None = field(default=None, repr=False, kw_only=True)
     explain: Callable[[], Reason | None] | None = field(default=None, repr=False, compare=False, kw_only=True)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from copy import copy
 from typing import Final, Self
 
 import numpy as np
@@ -156,6 +157,14 @@ class ForestPolicy:
         )
         self._descended_to = self.end
         return asked
+
+    def foresee(self, column: int, value: float) -> Self:
+        """Return a policy that has heard one answer more; this one is left as it is."""
+        twin = copy(self)
+        arrays = {name: self.__dict__[name].copy() for name in ("_nodes", "_values", "_states")}
+        twin.__dict__.update(arrays)
+        twin.hear(column, value)
+        return twin
 
     def why_ended(self) -> str:
         """Return why the walk has ended, in words."""

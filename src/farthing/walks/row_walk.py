@@ -165,6 +165,17 @@ class RowWalk:
                 begin += len(columns)
         return fork
 
+    def foresee(self, value: float) -> Policy | None:
+        """Return the policy after an answer, if it can tell and no rule of the walk comes between; else None.
+
+        Known columns, panels, calls and limits answer questions in place of the row, see `fork`.
+        """
+        answers_itself = self._known or self._panels or len(self.looked) > self._n_columns
+        if answers_itself or self.ledger.is_limited:
+            return None
+        told = getattr(self.policy, "foresee", None)
+        return None if told is None else told(self._asked(), value)  # type: ignore[no-any-return]
+
     def answer_from(self, values: Mapping[int, Any], refused: Collection[int] = ()) -> None:
         """Answer all questions up to the first one that ``values`` does not answer; parameters as in `fork`.
 

@@ -61,6 +61,8 @@ class Walk:
         The fitted model, which gives the reasons of questions; None gives none.
     seed : int, optional
         The seed that the policy was made with.
+    fall_factor : float
+        By which the falls of risk that reasons predict are multiplied, see `farthing.walks.realised`.
     caps : mapping of str to float, optional
         The most that the walk may take of further resources of the sheet; as the budget.
 
@@ -99,6 +101,7 @@ class Walk:
         known: Mapping[str, object] | None = None,
         model: Explained | None = None,
         seed: int | None = None,
+        fall_factor: float = 1.0,
         caps: Mapping[str, float] | None = None,
     ) -> None:
         self._schema = schema
@@ -113,6 +116,7 @@ class Walk:
         self._row_walk = RowWalk(policy, ledger, owned)
         self._model = model
         self._seed = seed
+        self._fall_factor = fall_factor
 
     @property
     def ask(self) -> Ask | None:
@@ -194,7 +198,7 @@ class Walk:
 
     def _reasoning(self, model: Explained) -> Reasoning:
         columns = getattr(self._schema, "columns", ())
-        return Reasoning(model, self._seed, self._conclude, columns)
+        return Reasoning(model, self._seed, self._conclude, columns, self._fall_factor)
 
     def tell(self, value: object) -> None:
         """Answer the question and pay for it.

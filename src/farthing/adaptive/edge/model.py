@@ -119,8 +119,15 @@ class EdgeModel(FittedModel):
         caps: Mapping[str, float] | None = None,
     ) -> Walk:
         """Start the lazy prediction of one row, which asks devices."""
-        policy, given = self.policy(seed), {"budget": budget, "known": known, "caps": caps}
-        return DeviceWalk(policy, self.questions, self.costs, self.conclude_row, **given)
+        return DeviceWalk(
+            self.policy(seed),
+            self.questions,
+            self.costs,
+            self.conclude_row,
+            budget=budget,
+            known=known,
+            caps=caps,
+        )
 
     def outputs_capped(self, *args: Any, **options: Any) -> Any:  # noqa: ARG002
         """Raise ValueError: array calls over devices know no caps of further resources."""

@@ -181,15 +181,25 @@ class EarlyExitRanker(RankerMixin, EarlyExitBase, ContractRegressor):
         return self.decide(X, qid=qid, budget=budget, seeds=seeds, refused=refused).acquired
 
     def spend(
-        self, X: Any, *, qid: Any = None, budget: Any = None, seeds: Any = None, refused: Any = None
+        self,
+        X: Any,
+        *,
+        qid: Any = None,
+        budget: Any = None,
+        seeds: Any = None,
+        refused: Any = None,
+        resource: Any = None,
     ) -> NDArray[np.float64]:
-        """Return the spend of each document, given its query; parameters as in `predict`.
+        """Return the spend of each document, or what it takes of a resource, given its query.
+
+        Parameters are those of `predict`, and the name of a further resource.
 
         Returns
         -------
         ndarray of float64, shape (n_rows,)
         """
-        return self.decide(X, qid=qid, budget=budget, seeds=seeds, refused=refused).spent
+        acquired = self.acquired(X, qid=qid, budget=budget, seeds=seeds, refused=refused)
+        return self._account(acquired, resource)
 
     def decide(
         self,

@@ -30,6 +30,7 @@ from farthing.cascades.miser_cascade.model import MiserCascadeModel, stages_of
 from farthing.cascades.miser_cascade.parameters import CONSTRAINTS
 from farthing.cascades.miser_cascade.readout import Readout
 from farthing.cascades.miser_cascade.stage_outputs import StageOutputs
+from farthing.collective import gather, save, saved
 from farthing.costs import CostSheet, CostsLike
 from farthing.errors import RepriceError
 from farthing.learning.booster import TreeSettings
@@ -57,6 +58,7 @@ class MiserCascadeBase(OnePassMixin, GuaranteedMixin, AnyBudgetMixin, ValidatedM
     trainer_type: ClassVar[type[OutOfFoldTrainer]] = OutOfFoldTrainer
     #: Sets the thresholds of a chain.
     exits_type: ClassVar[type[Exits]] = Exits
+    draws_by_content = True
     _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
 
     fitted_: MiserCascadeModel
@@ -118,6 +120,10 @@ class MiserCascadeBase(OnePassMixin, GuaranteedMixin, AnyBudgetMixin, ValidatedM
 
     # Learning.
 
+    def check_collection(self) -> None:
+        """Raise TableError if parameters need rows of their own, which stay on their workers."""
+        self.refuse_on_collections("guarantee")
+
     def _learn(self, rows: TrainingSet, *, validation: TrainingSet | None = None) -> MiserCascadeModel:
         # Validation rows join the table so that one set of bins serves all. They are held out in every fold,
         # and ``final`` keeps them out of the boosters of the model.
@@ -133,7 +139,10 @@ class MiserCascadeBase(OnePassMixin, GuaranteedMixin, AnyBudgetMixin, ValidatedM
             max_bins=self.max_bins,
             n_iter_no_change=self.n_iter_no_change,
         )
-        sets, chains = self.feature_chains(trainer)
+        resumed = saved()
+        sets, chains = resumed[0] if resumed else self.feature_chains(trainer)
+        if not resumed:
+            save((sets, chains))  # if a peer is lost, the choice of features is not made again
         boosters = trainer.boosters(sets)
         readout = self._readout(trainer, boosters)
         stages = StageOutputs.of(trainer, sets, boosters, readout, last=chains[0][-1])
@@ -168,9 +177,15 @@ class MiserCascadeBase(OnePassMixin, GuaranteedMixin, AnyBudgetMixin, ValidatedM
         """Set the exits of all budgets by held-out rows; return the fields of the model."""
         chains = _padded(places)
         held_out = rows.take(stages.held_out)
-        weights = held_out.weights
-        risks = np.array([readout.risks(outputs) for outputs in stages.outputs])
-        errors = np.array([self._judge(readout, held_out, outputs) for outputs in stages.outputs])
+
+        def of_all(values: Floats) -> Floats:
+            """Return what the held-out rows of all peers have, from that of those here, (..., n_rows)."""
+            return np.ascontiguousarray(gather(values.T, stages.held_out).T)
+
+        # Risks and errors of at most 20,000 rows, which set the exits and of which the model keeps a part.
+        weights = of_all(held_out.weights)
+        risks = of_all(np.array([readout.risks(outputs) for outputs in stages.outputs]))
+        errors = of_all(np.array([self._judge(readout, held_out, outputs) for outputs in stages.outputs]))
         price = None if rows.errors is None else float(rows.errors.table.max()) or 1.0
         flags = np.array([np.isin(np.arange(len(rows.schema.names)), columns) for columns in sets])
         scores = HeldOutScores(risks, errors, weights, price)

@@ -24,11 +24,12 @@ from farthing.cascades.miser_cascade.around_booster import (
 )
 from farthing.cascades.miser_cascade.base import MiserCascadeBase
 from farthing.cascades.miser_cascade.classifier_model import MiserCascadeClassifierModel
-from farthing.cascades.miser_cascade.grid import cascade_auto, cascade_grid
+from farthing.cascades.miser_cascade.grid import cascade_auto, cascade_grid, cascade_is_preferred
 from farthing.cascades.miser_cascade.model import MiserCascadeModel
 from farthing.cascades.miser_cascade.parameters import CONSTRAINTS, TEXTS
 from farthing.cascades.miser_cascade.readout import ClassReadout
 from farthing.cascades.miser_cascade.stage_outputs import StageOutputs
+from farthing.collective import gather
 from farthing.costs import CostsLike
 from farthing.learning.calibration import temperature_of
 from farthing.learning.losses import Loss, classification_loss, scores_to_probabilities
@@ -45,6 +46,7 @@ Exit: TypeAlias = Literal["confidence", "learned"]
     auto=cascade_auto,
     rank=1,
     time_rank=6,
+    preferred=cascade_is_preferred,
     trials=[
         {"n_stages": 2, "n_estimators": 2, "max_depth": 2, "n_folds": 2},
         {"n_stages": 1, "n_estimators": 2, "max_depth": 2, "n_folds": 1, "error_costs": 50.0},
@@ -295,14 +297,18 @@ class MiserCascadeClassifier(UnorderedMixin, PricedErrorsMixin, MiserCascadeBase
         """Return the temperature of each booster's scores, fitted on held-out rows, shape (n_sets,)."""
         held_out, rows = trainer.held_out, trainer.rows
         temperatures = np.ones(len(boosters))
+
+        def of_all(values: Any) -> Any:
+            return gather(values, held_out)
+
+        target, weights = of_all(rows.target[held_out]), of_all(rows.weights[held_out])
         for place, booster in enumerate(boosters):
             # Without a round the scores are the prior, which is calibrated already.
             if booster.n_rounds:
-                scores = np.ascontiguousarray(booster.held_out[:, held_out].T)
+                # Those of all peers: each of them then finds the same temperature.
+                scores = of_all(np.ascontiguousarray(booster.held_out[:, held_out].T))
                 probabilities = scores_to_probabilities(scores, rows.n_classes)
-                temperatures[place] = temperature_of(
-                    probabilities, rows.target[held_out], rows.weights[held_out]
-                )
+                temperatures[place] = temperature_of(probabilities, target, weights)
         return temperatures
 
     def _judge(self, readout: ClassReadout, rows: TrainingSet, outputs: Floats) -> Floats:

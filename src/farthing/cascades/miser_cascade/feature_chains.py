@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.cascades.miser_cascade.forward_selection import forward_order
+from farthing.collective import total
 from farthing.costs import CostSheet, RowLedger, per_price
 from farthing.learning.booster import Weighting
 from farthing.learning.feature_prices import by_price, free_columns
@@ -113,7 +114,7 @@ def miser_order(trainer: OutOfFoldTrainer, cap: float | None) -> Columns:
     learn = trainer.learned
     boosters = FoldBoosters.of(replace(trainer, folds=[Fold(learn, learn[:0])]))
     losses = trainer.loss.values(trainer.rows.target[learn], boosters.scores(0)[:, learn])
-    whole = float(losses @ trainer.rows.weights[learn]) / Weighting.of(trainer.rows.weights).unit
+    whole = total(losses * trainer.rows.weights[learn]) / Weighting.of(trainer.rows.weights).unit
     # Here even removing the whole loss would only just pay for the cheapest feature.
     tradeoff = float(per_price(whole, alone[alone > 0].min()))
     least = float(per_price(_LEAST_TRADEOFF * whole, costs.total(costs.features)))

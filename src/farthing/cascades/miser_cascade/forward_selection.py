@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from farthing.collective import all_numbers, own_rows
 from farthing.costs import CostSheet, RowLedger, per_price
 from farthing.learning.fold_boosters import FoldBoosters
 from farthing.learning.folds import Fold
@@ -104,10 +105,12 @@ def inner_trainer(trainer: OutOfFoldTrainer) -> OutOfFoldTrainer:
     these rows would make each stage look better than it is.
     """
     # A fixed seed keeps fits repeatable; the user's seed has chosen the outer folds already.
-    rows = np.random.default_rng(0).permutation(trainer.learned)
+    n_rows = len(trainer.rows)
+    rows = np.random.default_rng(0).permutation(all_numbers(trainer.learned))
     n_held_out = max(1, len(rows) // _PARTS)
     learn = np.sort(rows[n_held_out:] if len(rows) > 1 else rows)
-    return replace(trainer, folds=[Fold(learn, np.sort(rows[:n_held_out]))])
+    held_out = np.sort(rows[:n_held_out])
+    return replace(trainer, folds=[Fold(own_rows(learn, n_rows), own_rows(held_out, n_rows))])
 
 
 class PurchaseTrial:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from farthing.learning.folds import Fold, folds_of
+from farthing.learning.folds import folds_among
 from farthing.learning.losses import SQUARED
 from farthing.learning.out_of_fold import Columns, OutOfFoldBooster, OutOfFoldTrainer
 from farthing.trees import Forest
@@ -56,7 +56,7 @@ def grow_gates(
         With one output each; ``held_out`` is of shape (1, n_rows).
     """
     rows = trainer.rows
-    parts = folds_of(rows.values[held_out], rows.target[held_out], _FOLDS, check_random_state(0))
+    folds = folds_among(rows, _FOLDS, check_random_state(0), held_out)
     settings = replace(
         trainer.settings,
         n_estimators=min(_MOST_ROUNDS, trainer.settings.n_estimators),
@@ -70,7 +70,7 @@ def grow_gates(
         gate_trainer = OutOfFoldTrainer(
             replace(rows, target=gains),
             SQUARED,
-            folds=[Fold(held_out[part.learn], held_out[part.held_out]) for part in parts],
+            folds=folds,
             final=held_out,
             settings=settings,
             max_bins=trainer.max_bins,

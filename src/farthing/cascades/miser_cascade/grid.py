@@ -31,3 +31,11 @@ def cascade_auto(context: SweepContext) -> dict[str, list[Any]]:
         several = context.n_classes is not None and context.n_classes > 2
         depths = [2] if several else [4, 2]
     return {**cascade_grid(context), "max_depth": depths}
+
+
+def cascade_is_preferred(context: SweepContext) -> bool:
+    """Return whether the cascade was the best method on tables like this: docs/results/door_rules.md.
+
+    Measured for mean budgets and equal prices of all errors.
+    """
+    return context.budget_kind == "mean" and context.error_costs is None

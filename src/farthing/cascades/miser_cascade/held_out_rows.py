@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from farthing.base import TrainingSet
-from farthing.learning.folds import Fold, folds_of
+from farthing.collective import count
+from farthing.learning.folds import Fold, folds_among
 from farthing.table import Encoded, PreparedTable
 
 # Below this many rows every row is held out once; above, one fold of them is.
@@ -61,7 +62,7 @@ def held_out_folds(rows: TrainingSet, n_learned: int, n_folds: int | None, rando
         numbers = np.arange(len(rows))
         return [Fold(numbers[:n_learned], numbers[n_learned:])]
     if n_folds is None:
-        n_folds = _FOLDS if len(rows) < _FEW_ROWS else 1
+        n_folds = _FOLDS if count(len(rows)) < _FEW_ROWS else 1
     parts = _FOLDS if n_folds == 1 else n_folds
-    folds = folds_of(rows.values, rows.target, parts, check_random_state(random_state))
+    folds = folds_among(rows, parts, check_random_state(random_state))
     return folds[:1] if n_folds == 1 else folds

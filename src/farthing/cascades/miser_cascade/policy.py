@@ -91,6 +91,11 @@ class StagePolicy:
         self._refused |= {column}
         self.hear(column, np.nan)
 
+    @property
+    def stage(self) -> int:
+        """The stage whose answers are being collected; they are looked at together."""
+        return self._stage
+
     def expectation(self) -> Expectation | None:
         """Return what the answers of this stage are expected to do together; None if no rows are kept."""
         model, stage = self._model, self._stage

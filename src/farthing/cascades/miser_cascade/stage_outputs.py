@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from farthing.cascades.miser_cascade.gates import grow_gates, with_gate
 from farthing.cascades.miser_cascade.readout import Readout
+from farthing.collective import all_numbers, own_rows
 from farthing.learning.out_of_fold import Columns, OutOfFoldBooster, OutOfFoldTrainer
 from farthing.trees import Forest
 from farthing.typing import Floats
@@ -66,7 +67,8 @@ class StageOutputs:
         """
         rows = trainer.rows
         # Every k-th row: the same rows on every run, without a seed.
-        held_out = trainer.held_out[:: -(-len(trainer.held_out) // _MOST_HELD_OUT)]
+        numbers = all_numbers(trainer.held_out)
+        held_out = own_rows(numbers[:: -(-len(numbers) // _MOST_HELD_OUT)], len(rows))
         prior = trainer.loss.start(rows.target[trainer.final], rows.weights[trainer.final])
         forests = [booster.forest for booster in boosters]
         outputs = [

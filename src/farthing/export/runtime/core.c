@@ -9,6 +9,9 @@ static void policy_hear(farthing_state *s, int32_t item);
 static void policy_refuse(farthing_state *s, int32_t item);
 static void policy_start(farthing_state *s);
 static void policy_output(farthing_state *s, double *out);
+#if PLAN_AT_ONCE
+static void policy_take_all(farthing_state *s);
+#endif
 
 static void mark(farthing_state *s, int32_t item)
 {
@@ -55,7 +58,6 @@ static void buy(farthing_state *s, int32_t item)
         if (!(*group & PAID)) *group |= PAID | PAID_HERE;
     }
 #endif
-    s->spent = spent_with_marked(s);
 }
 
 static void pass_on(farthing_state *s, int32_t item)
@@ -142,6 +144,21 @@ int farthing_refuse(farthing_state *s)
     s->asked = NOT_YET;
     pass_on(s, item);
     return 0;
+}
+
+void farthing_tell_all(farthing_state *s, const double *values)
+{
+    int32_t item;
+#if PLAN_AT_ONCE
+    int other = s->asked != NOT_YET || s->limit != HUGE_VAL;
+    for (item = 0; item < FARTHING_ITEMS; ++item) other |= s->flags[item] | (values[item] != values[item]);
+    if (!other) {
+        memcpy(s->value, values, FARTHING_ITEMS * sizeof *values);
+        policy_take_all(s);
+        return;
+    }
+#endif
+    while ((item = farthing_next(s)) >= 0) farthing_tell(s, values[item]);
 }
 
 int farthing_acquired(const farthing_state *s, int32_t feature)

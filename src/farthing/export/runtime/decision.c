@@ -8,7 +8,7 @@ farthing_result farthing_decision(farthing_state *s)
     memset(&result, 0, sizeof result);
     (void)farthing_next(s);
     for (i = 0; i < FARTHING_ITEMS; ++i) looked |= s->flags[i] & LOOKED;
-    result.spent = s->spent;
+    result.spent = spent_with_marked(s);
     if (!looked && PROGRAM_SETTLES) {
         memcpy(result.value, UNSEEN, sizeof result.value);
         result.label = UNSEEN_LABEL;

@@ -246,7 +246,7 @@ class PrunedForestClassifier(UnorderedMixin, GuaranteedMixin, AnyBudgetMixin, Pr
         forest = self._forest(rows.costs, random_state).fit_rows(rows.take(fold.learn))
         held_out = rows.take(fold.held_out)
         # BudgetPrune counts rows, so those of an integer weight are repeated.
-        units = SamplingUnits.of(held_out.values, held_out.target, held_out.weights).rows
+        units = SamplingUnits.of(held_out.table.contents(), held_out.target, held_out.weights).rows
         problem = PruningProblem(
             forest,
             forest.fitted_,

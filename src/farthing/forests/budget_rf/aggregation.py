@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import normalise
+from farthing.table import PreparedTable
 from farthing.trees import Forest, NodeValues, Predictor, SparseRows
 
 Aggregation: TypeAlias = Literal["distribution", "vote", "count"]
@@ -47,7 +48,9 @@ def class_scores(forest: Forest, aggregation: Aggregation) -> NodeValues:
 
 
 def sum_of_trees(
-    forest: Forest, values: NDArray[np.floating], *, aggregation: Aggregation, n_threads: int
+    forest: Forest, table: PreparedTable, *, aggregation: Aggregation, n_threads: int
 ) -> NDArray[np.float64]:
     """Return the summed class scores of rows, shape (n_rows, n_classes)."""
-    return Predictor(forest, class_scores(forest, aggregation)).predict(values, n_threads=n_threads)[0]
+    predictor = Predictor(forest, class_scores(forest, aggregation))
+    blocks = [predictor.predict(values, n_threads=n_threads)[0] for values in table.blocks()]
+    return np.concatenate(blocks) if blocks else np.empty((0, forest.n_outputs))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import BudgetedEstimator, TrainingSet
 from farthing.base.inputs import check_cap
+from farthing.collective import group_totals, saved
 from farthing.costs import CostsLike
 from farthing.errors import BudgetWarning
 from farthing.forests.budget_rf.aggregation import Aggregation
@@ -28,7 +29,7 @@ from farthing.forests.budget_rf.tree import (
     without_price_factors,
 )
 from farthing.learning.bootstrap import SamplingUnits
-from farthing.trees import CostRule, Grower, MaxCuts, cut_rules
+from farthing.trees import CostRule, Forest, Grower, MaxCuts, cut_rules
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,7 @@ class BudgetForestBase(BudgetedEstimator):
     """What the classifier and the ranker share: the growth of the forest, and the choice of alpha."""
 
     fits_every_row = True
+    draws_by_content = True
     _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
     fitted_: Any
     # The bootstrap samples of the last fit; a model from a file has none.
@@ -121,7 +123,10 @@ class BudgetForestBase(BudgetedEstimator):
         """
         check_is_fitted(self)
         if not hasattr(self, "_bags"):
-            raise ValueError("a model from a file does not know the rows it was fitted on; fit it again")
+            raise ValueError(
+                "a model from a file or a cluster does not know the rows it was fitted on; fit it again, in "
+                "this process"
+            )
         n_trees = self.fitted_.n_trees
         if not 0 <= tree < n_trees:
             raise ValueError(f"tree must lie between 0 and {n_trees - 1}; got {tree!r}")
@@ -135,6 +140,9 @@ class BudgetForestBase(BudgetedEstimator):
         return params
 
     # Learning.
+
+    def check_collection(self) -> None:
+        """Return: bags are drawn by the content of all rows, and sums are those of `farthing.collective`."""
 
     def _grow_forest(
         self, rows: TrainingSet, validation: TrainingSet | None, aggregation: Aggregation, judge: Judge
@@ -155,7 +163,7 @@ class BudgetForestBase(BudgetedEstimator):
         alphas = self._alphas(given=validation is not None)
         cut_rules(self.max_cuts, self.cuts_above)  # raises here, before anything is grown
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        units = SamplingUnits.of(rows.values, rows.target, rows.weights)
+        units = SamplingUnits.of(rows.table.contents(), rows.target, rows.weights)
         if validation is None and self.validation_fraction is not None and len(units.rows) >= 2:
             # Units rather than rows are split, so that a row of weight 2 is the same as two rows.
             units, held_out = units.split(self.validation_fraction, seed)
@@ -164,7 +172,11 @@ class BudgetForestBase(BudgetedEstimator):
         # Held-out rows stay in the table, with a weight of zero, so that the table is binned only once.
         learn = replace(rows, weights=units.row_weights())
         # All alphas learn from the same bags, so that their errors differ by alpha alone.
-        candidates = [self._grow(learn, validation, bags, alpha, aggregation) for alpha in alphas]
+        resumed = iter(saved())
+        candidates = [
+            self._grow(learn, validation, bags, alpha, aggregation=aggregation, resumed=resumed)
+            for alpha in alphas
+        ]
         chosen = candidates[0]
         if len(candidates) > 1:
             prior = rows.prior()  # of all rows: what an empty forest predicts
@@ -182,15 +194,15 @@ class BudgetForestBase(BudgetedEstimator):
         validation: TrainingSet | None,
         bags: Bags,
         alpha: float,
+        *,
         aggregation: Aggregation,
+        resumed: Iterator[Forest],
     ) -> Candidate:
         """Grow the forest of one alpha; without validation rows, the cost is that of the training rows."""
         threads = self.n_threads()
         bins = rows.bins(self.max_bins, threads)
         factors = 1.0 if rows.errors is None else rows.errors.factors(rows.target)
-        counts = np.bincount(rows.target, weights=rows.growth_weights(), minlength=rows.n_classes).astype(
-            np.float64
-        )
+        counts = group_totals(rows.target, rows.growth_weights(), rows.n_classes)
         # The gain is a share of the impurity of all rows, so that one trade-off suits tables of any size.
         unit = impurity_of(counts, self.impurity, alpha, self.power)
         tradeoff = check_tradeoff(self.cost_rule, self.tradeoff) * unit
@@ -223,6 +235,7 @@ class BudgetForestBase(BudgetedEstimator):
             },
             n_estimators=self.n_estimators,
             n_threads=threads,
+            resumed=resumed,
         )
         budget = check_cap(self.budget)
         if budget is None:

@@ -77,10 +77,10 @@ class Candidate:
         if validation is None:
             out_of_bag = self.out_of_bag(rows, bags)
             return judge(out_of_bag.sums[out_of_bag.covered], rows.take(out_of_bag.covered))
-        forest = self.forest(prior, validation.values.shape[1])
+        forest = self.forest(prior, validation.table.shape[1])
         # An empty forest is scored as well: it predicts the prior, and may be the best that the budget
         # allows.
         outputs = sum_of_trees(
-            forest, validation.values, aggregation=self.aggregation, n_threads=self.n_threads
+            forest, validation.table, aggregation=self.aggregation, n_threads=self.n_threads
         )
         return judge(outputs, validation)

@@ -186,6 +186,11 @@ class BudgetForestClassifier(
         self.class_weight = class_weight
         self.error_costs = error_costs
 
+    def check_collection(self) -> None:
+        """Raise TableError if parameters ask for something of every row, which stays on its worker."""
+        if self.oob_score:
+            self.refuse_on_collections("oob_score")
+
     def _learn(self, rows: TrainingSet, *, validation: TrainingSet | None = None) -> BudgetForestModel:
         if self.oob_score and not self.bootstrap:
             raise ValueError("oob_score needs bootstrap=True: without it no row is out of the bag")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from queue import SimpleQueue
 from typing import Any, Final
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from farthing.base import TrainingSet
 from farthing.base.parameters import Interval, at_least, one_of
+from farthing.collective import mean, peers, save
 from farthing.costs import spending_limit
 from farthing.trees import Forest, Grower, Predictor
 
@@ -46,6 +47,8 @@ class ForestGrowth:
         Maximum number of trees.
     n_threads : int
         Threads to use; any number gives the same trees.
+    resumed : iterator of Forest
+        The trees that an attempt before the loss of a peer has grown.
     """
 
     make_grower: Callable[[int], Grower]
@@ -55,6 +58,7 @@ class ForestGrowth:
     options: dict[str, Any]
     n_estimators: int
     n_threads: int
+    resumed: Iterator[Forest] = field(default_factory=lambda: iter(()))
 
     def trees(self, at_once: int | None = None) -> Iterator[Forest]:
         """Yield the trees in order.
@@ -65,6 +69,9 @@ class ForestGrowth:
             Number of trees that are grown before the first of them is yielded; None means all. Trees that the
             caller does not consume are wasted, so a caller that may stop early should keep this small.
         """
+        if peers() is not None:
+            yield from self._trees_among_peers()
+            return
         n_workers = max(1, min(self.n_threads, self.n_estimators))
         step = self.n_estimators if at_once is None else at_once
         growers: SimpleQueue[Grower] = SimpleQueue()
@@ -76,11 +83,7 @@ class ForestGrowth:
         def grow(tree: int) -> Forest:
             grower = growers.get()  # a grower has buffers, so no two threads may share one
             try:
-                weights = self.weights_of(tree)
-                rows = np.flatnonzero(weights)
-                return grower.classes(
-                    self.target, weights, self.n_classes, rows=rows, stream=tree, **self.options
-                ).tree
+                return self._tree(grower, tree)
             finally:
                 growers.put(grower)
 
@@ -88,6 +91,23 @@ class ForestGrowth:
         with ThreadPoolExecutor(n_workers) as pool:
             for first in range(0, self.n_estimators, step):
                 yield from pool.map(grow, range(first, min(first + step, self.n_estimators)))
+
+    def _tree(self, grower: Grower, tree: int) -> Forest:
+        weights = self.weights_of(tree)
+        rows = np.flatnonzero(weights)
+        return grower.classes(
+            self.target, weights, self.n_classes, rows=rows, stream=tree, **self.options
+        ).tree
+
+    def _trees_among_peers(self) -> Iterator[Forest]:
+        """Yield the trees in order, one after another, so that all peers add up the same sums."""
+        grower = self.make_grower(self.n_threads)
+        for number in range(self.n_estimators):
+            tree = next(self.resumed, None)
+            if tree is None:
+                tree = self._tree(grower, number)
+                save(tree)
+            yield tree
 
     def within(self, budget: float, rows: TrainingSet) -> tuple[list[Forest], float]:
         """Grow until the mean cost of some rows exceeds the budget; algorithm 2 of the thesis, lines 2 to 7.
@@ -109,11 +129,14 @@ class ForestGrowth:
         trees: list[Forest] = []
         cost = 0.0
         # A row pays for a feature once, however many trees test it.
-        acquired = np.zeros(rows.values.shape, dtype=np.bool_)
+        acquired = np.zeros(rows.table.shape, dtype=np.bool_)
         # The batch size does not affect the trees, only how many are grown and not used.
         for tree in self.trees(at_once=self.n_threads):
-            acquired |= Predictor(tree).predict(rows.values, n_threads=self.n_threads)[1]
-            total = float(np.average(rows.costs.total_rows(acquired), weights=rows.weights))
+            predictor, end = Predictor(tree), 0
+            for values in rows.table.blocks():
+                begin, end = end, end + len(values)
+                acquired[begin:end] |= predictor.predict(values, n_threads=self.n_threads)[1]
+            total = mean(rows.costs.total_rows(acquired), rows.weights)
             # The loop ends at the first tree that exceeds the budget, and line 7 leaves it out. Later trees
             # are not tried, even if they would cost less.
             if total > spending_limit(budget):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import ErrorCosts, TrainingSet, normalise
+from farthing.collective import count, mean
 from farthing.forests.budget_rf.aggregation import Aggregation, sum_of_trees
 from farthing.learning.bootstrap import SamplingUnits
 from farthing.trees import Forest
@@ -71,7 +72,7 @@ class OutOfBag:
             out = np.flatnonzero((bags.weights(number) == 0) & (rows.weights > 0))
             if len(out):
                 sums[out] += sum_of_trees(
-                    tree, rows.values[out], aggregation=aggregation, n_threads=n_threads
+                    tree, rows.table.part(out), aggregation=aggregation, n_threads=n_threads
                 )
                 n_trees[out] += 1
         return cls(sums, n_trees)
@@ -101,9 +102,9 @@ def weighted_error(outputs: NDArray[np.float64], rows: TrainingSet) -> float:
 
     If errors have prices, it is their mean price for the labels of the least expected cost.
     """
-    if not len(outputs):
+    if not count(len(outputs)):
         return 0.0
     if rows.errors is not None:
         labels = ErrorCosts(rows.errors.table).decide(outputs)
-        return float(np.average(rows.errors.rows[np.arange(len(labels)), labels], weights=rows.weights))
-    return float(np.average(outputs.argmax(axis=1) != rows.target, weights=rows.weights))
+        return mean(rows.errors.rows[np.arange(len(labels)), labels], rows.weights)
+    return mean(outputs.argmax(axis=1) != rows.target, rows.weights)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from farthing.base import ContractRegressor, TrainingSet, ValidatedRankerMixin, documented, register
 from farthing.base.parameters import Interval, at_least, one_of
+from farthing.collective import count, gather, group_totals, mean
 from farthing.costs import CostsLike
 from farthing.forests.budget_rf.base import BudgetForestBase
 from farthing.forests.budget_rf.candidate import Judge
@@ -194,12 +195,15 @@ class BudgetForestRanker(ValidatedRankerMixin, BudgetForestBase, ContractRegress
         """Return 1 minus the metric, each query weighted by the mean weight of its documents."""
 
         def error(outputs: NDArray[np.float64], rows: TrainingSet) -> float:
-            if not len(outputs):
+            if not count(len(outputs)):
                 return 0.0
             # Rows of this fit have codes of the grades; validation rows have grades.
             true = rows.target if rows.classes is None else rows.classes[rows.target]
-            by_query = self._by_query(true, mean_grade(outputs, grades), rows.qid, self.k)
-            return 1 - float(np.average(by_query, weights=query_weights(rows.weights, rows.qid)))
+            by_query = weights = np.empty(0)  # a peer may have no row to judge by
+            if len(outputs):
+                by_query = self._by_query(true, mean_grade(outputs, grades), rows.qid, self.k)
+                weights = query_weights(rows.weights, rows.qid)
+            return 1 - mean(by_query, weights)
 
         return error
 
@@ -220,11 +224,13 @@ def grade_levels(
     >>> grade_levels(np.array([2.0, 0.0, 2.0]), np.ones(3))
     (array([0., 2.]), array([1, 0, 1]))
     """
-    grades, codes = np.unique(target, return_inverse=True)
-    if len(grades) > _MOST_GRADES:
-        # Halves, since the difference of two floats can be too large for one.
-        place = (target / 2 - grades[0] / 2) / (grades[-1] / 2 - grades[0] / 2)
-        level = np.minimum(place * _MOST_GRADES, _MOST_GRADES - 1).astype(np.int64)
-        codes = np.unique(level, return_inverse=True)[1]
-        grades = np.bincount(codes, weights=weights * target) / np.bincount(codes, weights=weights)
-    return grades, codes.astype(np.int64)
+    grades = np.unique(gather(target))
+    if len(grades) <= _MOST_GRADES:
+        return grades, np.searchsorted(grades, target).astype(np.int64)
+    # Halves, since the difference of two floats can be too large for one.
+    place = (target / 2 - grades[0] / 2) / (grades[-1] / 2 - grades[0] / 2)
+    level = np.minimum(place * _MOST_GRADES, _MOST_GRADES - 1).astype(np.int64)
+    of_level = group_totals(level, weights, _MOST_GRADES)
+    present = of_level > 0
+    means = group_totals(level, weights * target, _MOST_GRADES)[present] / of_level[present]
+    return means, (np.cumsum(present) - 1)[level]

@@ -33,6 +33,10 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
     return {"tradeoff": [float(per_price(share, whole)) for share in (0.03, 0.1, 0.3, 1.0, 3.0)]}
 
 
+def _has_error_prices(context: SweepContext) -> bool:
+    return context.error_costs is not None
+
+
 def _auto(context: SweepContext) -> dict[str, list[Any]] | None:
     return _grid(context) if context.error_costs is not None else None
 
@@ -42,6 +46,7 @@ def _auto(context: SweepContext) -> dict[str, list[Any]] | None:
     auto=_auto,
     rank=0,
     time_rank=2,
+    preferred=_has_error_prices,
     trials=[
         {"max_depth": 2, "error_costs": 20.0},
         {

@@ -32,6 +32,12 @@ from farthing.learning.price_of_money import price_of_money
 from farthing.trees import Forest
 from farthing.typing import Floats
 
+# A sweep that names no method searches trees of depth 3 up to so many features, and of depth 4 while rows
+# times cubed features, to which the time is roughly in proportion, are no more than this: half a second.
+_FEW_FEATURES: Final = 20
+_LITTLE_WORK: Final = 1_200_000
+# The values of a column that it tells apart, as many as a diagnostic policy does.
+_FEW_VALUES: Final = 6
 # What all features together are worth by default, in errors.
 _ERRORS_PER_ALL: Final = 0.01
 
@@ -94,9 +100,27 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
     return {"max_depth": [2, 3], "budget_kind": [context.budget_kind]}
 
 
+def _auto(context: SweepContext) -> dict[str, list[Any]] | None:
+    """Return trees where errors have prices, as deep as is fast; of all mean budgets only if there is one."""
+    if context.error_costs is None:
+        return None
+    depths = [3] if context.n_features <= _FEW_FEATURES else [2]
+    if context.n_rows * context.n_features**3 <= _LITTLE_WORK:
+        depths = [3, 4]
+    kind = "hard" if context.budget is None else context.budget_kind
+    return {
+        "max_depth": depths,
+        "node_penalty": [1.0],
+        "max_values": [_FEW_VALUES],
+        "budget_kind": [kind],
+    }
+
+
 @register(
     grid=_grid,
-    auto=False,
+    auto=_auto,
+    rank=1,
+    time_rank=1,
     trials=[
         {"max_depth": 2, "max_values": 6, "error_costs": 20.0, "budget_kind": "mean"},
         {"max_depth": 2, "max_values": 4, "budget": 3.0, "tradeoff": 0.0, "node_penalty": 0.5},

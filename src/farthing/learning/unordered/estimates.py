@@ -25,7 +25,8 @@ acquisition of features. Propensities and outcome models of a row are fitted on 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -45,10 +46,14 @@ class Estimate:
     ----------
     value, error : float
         The estimate, and its standard error.
+    least, most : float
+        What the mean can be, such as 0 to 1 for an accuracy; the interval is cut there.
     """
 
     value: float
     error: float
+    least: float = -math.inf
+    most: float = math.inf
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -59,7 +64,8 @@ class Estimate:
         >>> Estimate(0.5, 0.1).interval
         (0.304, 0.696)
         """
-        return self.value - _WIDTH * self.error, self.value + _WIDTH * self.error
+        half = _WIDTH * self.error
+        return max(self.value - half, self.least), min(self.value + half, self.most)
 
     def __str__(self) -> str:
         low, high = self.interval
@@ -83,6 +89,11 @@ class Estimates:
     direct: Estimate
     inverse_propensity: Estimate
     doubly_robust: Estimate
+
+    def within(self, least: float, most: float) -> Estimates:
+        """Return them with the bounds of the mean."""
+        kinds = (self.direct, self.inverse_propensity, self.doubly_robust)
+        return Estimates(*[replace(one, least=least, most=most) for one in kinds])
 
 
 def estimates(outcomes: Floats, nuisances: Nuisances, models: Floats) -> Estimates:

@@ -145,6 +145,7 @@ def judge_records(
         return estimates(outcomes, nuisances, sequence.outcome_models(outcomes))
 
     classifies = isinstance(fitted, ClassifierModel)
+    score = None if y is None else mean_of(_scores(fitted, paths.outputs, paths.acquired, y))
     columns = np.unique(paths.asked[questions]).tolist()
     names = fitted.costs.features
     told = np.arange(paths.asked.shape[1]) < paths.n_told[:, np.newaxis]
@@ -155,7 +156,7 @@ def judge_records(
         floor=floor,
         clipped=float(np.mean(propensities[questions] < floor)) if questions.any() else 0.0,
         spend=mean_of(fitted.costs.total_rows(paths.acquired)),
-        score=None if y is None else mean_of(_scores(fitted, paths.outputs, paths.acquired, y)),
+        score=score.within(0.0, 1.0) if score is not None and classifies else score,
         score_name="accuracy" if classifies else "mean squared error",
         asked={names[c]: int((paths.asked == c).sum()) for c in columns},
         recorded={names[c]: int(((paths.asked == c) & told).sum()) for c in columns},

@@ -114,9 +114,9 @@ def text_of(of_files: Sequence[Plain], of_requests: Sequence[Plain]) -> str:
     )
     intro = (__doc__ or "").split("    farthing reproduce")[0].strip().partition("\n\n")[2]
     kinds = [*hostile_requests.BODIES, "no body", "large heads"]
-    listed = "\n".join(
-        f"- `{line.strip().splitlines()[0]} ... {line.strip().splitlines()[-1]}`" for line in violations[:50]
-    )
+    # The first and the last line: what it was, and the error at the end of a traceback.
+    ends = [[lines[0], *lines[1:][-1:]] for lines in (line.strip().splitlines() for line in violations[:50])]
+    listed = "\n".join(f"- `{' ... '.join(lines)}`" for lines in ends)
     return "\n\n".join(
         [
             "# Spoilt files and hostile requests", said, intro,

@@ -35,7 +35,7 @@ class CollectionRows(SweepRows):
         if target is None:
             raise ValueError(f"{name} requires y to be passed, but the target y is None")
         checked = None if weights is None else check_weights(weights, len(target))
-        return cls(table, target_column(target), checked, queries)  # type: ignore[arg-type]
+        return cls(table, target_column(target), checked, queries)
 
     @property
     def X(self) -> NoReturn:  # noqa: N802 - as in `SweepRows`

@@ -35,7 +35,7 @@ CONFIDENCE: Final = 0.9
 WANTED: Final = 200
 # Small fits, since there are 2,400 of them.
 MOST_LEARN: Final = 1000
-SIZE: Final = {"n_estimators": 20, "n_stages": 6, "n_jobs": 1}
+SIZE: Final[dict[str, Any]] = {"n_estimators": 20, "n_stages": 6, "n_jobs": 1}
 BUNDLED: Final = {
     "heart": load_heart_disease,
     "pima": load_pima_diabetes,

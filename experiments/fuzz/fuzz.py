@@ -87,8 +87,9 @@ def table(done: Iterable[Plain], kinds: Iterable[str], first: str) -> str:
     for batch in done:
         counts.update({(kind, outcome): count for kind, outcome, count in batch["outcomes"]})
     outcomes = sorted({outcome for _, outcome in counts})
-    rows = [[kind, *(counts[kind, outcome] for outcome in outcomes)] for kind in kinds]
-    rows.append(["all", *(sum(row[i + 1] for row in rows) for i in range(len(outcomes)))])
+    kinds = list(kinds)
+    rows: list[list[Any]] = [[kind, *(counts[kind, outcome] for outcome in outcomes)] for kind in kinds]
+    rows.append(["all", *(sum(counts[kind, outcome] for kind in kinds) for outcome in outcomes)])
     return markdown([first, *outcomes], rows)
 
 

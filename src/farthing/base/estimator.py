@@ -350,7 +350,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Return what the model does on rows: spends, purchases, answers, predictions and their truth."""
         outputs, acquired = self.raw_outputs(X)
         model = self.fitted_
-        values = np.empty((len(outputs), 0))
+        values: NDArray[np.floating] = np.empty((len(outputs), 0))
         if self.asks == "columns":
             values = encode(model.schema, X, type(self).__name__, needed=model.may_buy(), min_rows=0).values
         spend = model.costs.total_rows(acquired)

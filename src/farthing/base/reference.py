@@ -180,14 +180,14 @@ def _decode(stored: Mapping[str, Any]) -> Reference:
         "said": None,
     }
     for name, shape in shapes.items():
-        array, kind = stored[name], "f" if name.endswith("edges") else "i"
-        if not isinstance(array, np.ndarray) or array.dtype.kind != kind:
+        array, letter = stored[name], "f" if name.endswith("edges") else "i"
+        if not isinstance(array, np.ndarray) or array.dtype.letter != letter:
             raise TypeError(
-                f"{name} of a reference must be an array of {'floats' if kind == 'f' else 'integers'}"
+                f"{name} of a reference must be an array of {'floats' if letter == 'f' else 'integers'}"
             )
         if array.ndim != 1 if shape is None else array.shape != shape:
             raise ValueError(f"{name} of a reference has the shape {array.shape}")
-        if kind == "i" and (array < 0).any():
+        if letter == "i" and (array < 0).any():
             raise ValueError(f"{name} of a reference must be counts")
     return Reference(**stored)
 

@@ -53,7 +53,7 @@ class ConsultationWidget:
         from farthing.export.html_writer import write_html  # noqa: PLC0415
 
         (text,) = write_html(self.program, "model", self.model, embedded=True).files.values()
-        return text
+        return str(text)
 
     def _repr_html_(self) -> str:
         rights = "allow-scripts allow-forms allow-modals allow-downloads"

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from farthing.base import BudgetedEstimator
 from farthing.service.request_body import MAX_PROBLEMS, BadRequestError, Problem, parse
 from farthing.service.request_limits import Limits
-from farthing.service.schemas import InferRequest, NextRequest, PredictRequest
+from farthing.service.schemas import BUDGET_KINDS, InferRequest, NextRequest, PredictRequest
 from farthing.store.strict_json import MAX_VALUES
 
 Checked = TypeVar("Checked", NextRequest, PredictRequest, InferRequest)
@@ -68,8 +68,15 @@ def read_request(data: bytes, kind: type[Checked], model: BudgetedEstimator, lim
     except ValidationError as error:
         # Without the input: an answer must not echo values of features.
         found = error.errors(include_url=False, include_context=False, include_input=False)[:MAX_PROBLEMS]
-        problems = [Problem(tuple(item["loc"]), item["msg"], item["type"]) for item in found]
+        problems = [Problem(_place(item["loc"]), item["msg"], item["type"]) for item in found]
         raise BadRequestError(422, problems) from None
+
+
+def _place(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """Return the place of a fault in the body, without the kind of budget that pydantic adds to it."""
+    if place[:1] == ("budget",) and place[1:2] and place[1] in BUDGET_KINDS:
+        return place[:1] + place[2:]
+    return tuple(place)
 
 
 class SizeLimits(NamedTuple):
@@ -79,7 +86,9 @@ class SizeLimits(NamedTuple):
     max_items: int
 
 
-def size_limits(kind: type[Checked], model: BudgetedEstimator, limits: Limits) -> SizeLimits:
+def size_limits(
+    kind: type[NextRequest | PredictRequest | InferRequest], model: BudgetedEstimator, limits: Limits
+) -> SizeLimits:
     """Return how much a request for a model can make use of."""
     width = _widths.get(model)
     if width is None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, WithJsonSchema
 
 JsonObject: TypeAlias = dict[str, Any]
 """An object as JSON has it: a mapping with names as keys."""
@@ -15,6 +15,12 @@ Value = Annotated[Any, WithJsonSchema({"anyOf": [*_SCALARS["anyOf"], _NUMBERS]})
 Label = Annotated[Any, WithJsonSchema({"anyOf": _SCALARS["anyOf"][:3]})]
 
 Budget = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+# Tags, since pydantic would report the faults of both kinds; `request_shape` takes them out of places again.
+BUDGET_KINDS: Final = ("number", "by_name")
+Budgets = Annotated[
+    Annotated[Budget, Tag(BUDGET_KINDS[0])] | Annotated[dict[str, Budget], Tag(BUDGET_KINDS[1])],
+    Discriminator(lambda given: BUDGET_KINDS[isinstance(given, dict)]),
+]
 Together = Annotated[list[str], Field(fail_fast=True)]
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
@@ -47,7 +53,7 @@ class NextRequest(Request):
     refused: Annotated[list[str], Field(fail_fast=True)] = Field(
         default_factory=list, description="Features that are not available."
     )
-    budget: Budget | dict[str, Budget] | None = Field(
+    budget: Budgets | None = Field(
         default=None,
         description="Maximum spend; null means the model's own budget. By name: maxima of the costs, by "
         "their unit, and of further resources.",

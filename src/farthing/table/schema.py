@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,7 +144,7 @@ class Schema:
         positions = self._match(source, estimator, needed)
         if self._numeric and (isinstance(positions, range) or None not in positions):
             # Without a copy where possible: one row at a time, and for large arrays, copying would dominate.
-            whole = source.floats(positions)
+            whole = source.floats(cast("Sequence[int]", positions))
             if whole is not None:
                 return Encoded.valid(whole, self.columns)
         # Column-major, since it is filled, and later binned, column by column.

@@ -82,4 +82,4 @@ def _loss(belief: tuple[Any, dict[Any, float] | None], truth: Any, measure: str)
         return float(prediction != truth)
     if likely is None:
         return float((prediction - truth) ** 2)
-    return sum((p - (label == truth)) ** 2 for label, p in likely.items())
+    return float(sum((p - (label == truth)) ** 2 for label, p in likely.items()))

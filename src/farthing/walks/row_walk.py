@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -173,8 +173,8 @@ class RowWalk:
         answers_itself = self._known or self._panels or len(self.looked) > self._n_columns
         if answers_itself or self.ledger.is_limited:
             return None
-        told = getattr(self.policy, "foresee", None)
-        return None if told is None else told(self._asked(), value)  # type: ignore[no-any-return]
+        told: Callable[[int, float], Policy | None] | None = getattr(self.policy, "foresee", None)
+        return None if told is None else told(self._asked(), value)
 
     def answer_from(self, values: Mapping[int, Any], refused: Collection[int] = ()) -> None:
         """Answer all questions up to the first one that ``values`` does not answer; parameters as in `fork`.

@@ -117,6 +117,7 @@ class EdgeModel(FittedModel):
         budget: float | None,
         known: Mapping[str, object] | None = None,
         caps: Mapping[str, float] | None = None,
+        fall_factor: float = 1.0,
     ) -> Walk:
         """Start the lazy prediction of one row, which asks devices."""
         return DeviceWalk(
@@ -127,6 +128,7 @@ class EdgeModel(FittedModel):
             budget=budget,
             known=known,
             caps=caps,
+            fall_factor=fall_factor,
         )
 
     def outputs_capped(self, *args: Any, **options: Any) -> Any:  # noqa: ARG002

@@ -67,7 +67,7 @@ class Sequence:
     @property
     def n_steps(self) -> int:
         """The largest number of questions of a row."""
-        return self.paths.asked.shape[1]
+        return int(self.paths.asked.shape[1])
 
     def folds(self) -> Integers:
         """Return the fold of each row."""

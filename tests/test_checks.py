@@ -126,6 +126,21 @@ class BuysTheRefused(StumpListClassifier):
         return super().raw_outputs(X, **options)
 
 
+class CountsRoundsTwice(StumpListClassifier):
+    def rounds(self, X: Any, k: int, **options: Any) -> Any:
+        found = super().rounds(X, k, **options)
+        return replace(found, rounds=2 * found.rounds)
+
+
+class ForgetsCaps(StumpListClassifier):
+    """Array calls know the budget alone, not the caps of further resources."""
+
+    def raw_outputs(self, X: Any, *, budget: Any = None, **options: Any) -> Any:
+        return super().raw_outputs(
+            X, budget=budget.get("cost") if isinstance(budget, dict) else budget, **options
+        )
+
+
 class NumbersNothing(StumpListClassifier):
     """The predictions of no rows are numbers, whatever the labels are."""
 
@@ -304,6 +319,7 @@ BROKEN = [
     (GoesByPosition, "one truth: arrays and frames, columns in any order"),
     (ChargesRefusals, "one truth: a refused feature is free and not asked again"),
     (BuysTheRefused, "one truth: entries refused in an array call are those refused in a walk"),
+    (CountsRoundsTwice, "one truth: panels are paid for, and rounds counts them"),
     (NumbersNothing, "one truth: a table without rows gives empty answers"),
     (ForgetsKnown, "one truth: known features are free and not asked"),
     (SharesItsPolicy, "one truth: a walk resumes anywhere from its answers"),
@@ -313,6 +329,7 @@ BROKEN = [
     (Overspends, "budgets: no row goes over its budget"),
     (ForgetsItsBudget, "budgets: the budget parameter holds on every row, seen or not"),
     (KnowsNoPrior, "budgets: when nothing is affordable the prior is predicted and nothing is spent"),
+    (ForgetsCaps, "budgets: no row passes the cap of a further resource"),
     (TakesAnyBudget, "budgets: what cannot be a budget is refused"),
     (CountsItsBudget, "free is free: with zero costs, budgets and groups are idle"),
     (FearsPrices, "free is free: a trade-off of zero is zero costs"),

@@ -154,6 +154,7 @@ def test_it_says_that_its_rows_are_not_alone():
     }
     assert {name for name in exempt if "trade-off" not in name and "parameter" not in name} == {
         "one truth: a walk fed from a row gives what the array calls give",
+        "one truth: panels are paid for, and rounds counts them",
         "one truth: a row is the same alone and among others",
         "one truth: entries refused in an array call are those refused in a walk",
     }

@@ -181,7 +181,7 @@ def _decode(stored: Mapping[str, Any]) -> Reference:
     }
     for name, shape in shapes.items():
         array, letter = stored[name], "f" if name.endswith("edges") else "i"
-        if not isinstance(array, np.ndarray) or array.dtype.letter != letter:
+        if not isinstance(array, np.ndarray) or array.dtype.kind != letter:
             raise TypeError(
                 f"{name} of a reference must be an array of {'floats' if letter == 'f' else 'integers'}"
             )

@@ -20,7 +20,7 @@ from farthing.trees.sparse_rows import (
     rows_of,
     same_values,
 )
-from farthing.trees.typical_values import typical_values
+from farthing.trees.typical_values import just_above, typical_values
 
 __all__ = [
     "CodeSets",
@@ -45,6 +45,7 @@ __all__ = [
     "dense_values",
     "explained_shares",
     "foreign_forest",
+    "just_above",
     "projected",
     "pruned",
     "read_treelite",

@@ -49,10 +49,23 @@ def typical_values(forest: Forest, column: int) -> tuple[float, ...]:
     values = []
     for quantile in _QUANTILES:
         place = int(np.searchsorted(shares, quantile))
-        if place == len(cuts):  # above the last threshold
-            values.append(float(np.nextafter(step(cuts[-1]), step(np.inf))))
+        if place == len(cuts):
+            values.append(just_above(forest, cuts[-1]))
         elif forest.comparator == "<":
             values.append(float(np.nextafter(step(cuts[place]), step(-np.inf))))
         else:
             values.append(float(cuts[place]))
     return tuple(values)
+
+
+def just_above(forest: Forest, threshold: float) -> float:
+    """Return the smallest number above a threshold in the type of a forest's thresholds; infinity may be one.
+
+    Examples
+    --------
+    >>> just_above(Forest.constant([0.0], n_features=1), 1.0)
+    1.0000000000000002
+    """
+    step = np.float32 if forest.dtype == "float32" else np.float64
+    with np.errstate(over="ignore"):  # a threshold that only missing values pass is the largest number
+        return float(np.nextafter(step(threshold), step(np.inf)))

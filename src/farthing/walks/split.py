@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from farthing.trees import Forest, NodeValues, rows_of
+from farthing.trees import Forest, NodeValues, just_above, rows_of
 from farthing.typing import Floats, Integers
 
 
@@ -154,7 +154,7 @@ class Split:
         above = max(place + 1, int(np.searchsorted(shares, (1 + shares[place]) / 2)))
         step = np.float32 if forest.dtype == "float32" else np.float64
         strict = forest.comparator == "<"
-        last = cuts[-1] if strict else np.nextafter(step(cuts[-1]), step(np.inf))
+        last = cuts[-1] if strict else just_above(forest, cuts[-1])
         high = cuts[above] if above < len(cuts) else last
         if strict:  # just below a threshold, where "<=" takes the threshold itself
             low = np.nextafter(step(low), step(-np.inf))

@@ -1,7 +1,7 @@
 """One tree a round for all classes beside one tree for each: accuracy at the same spend, and time.
 
-``farthing reproduce class_trees`` writes docs/results/class_trees.md, some thirty minutes of one core. The
-rule of ``multi_strategy="auto"`` was chosen by this page. None of its tables is among those that other pages
+``farthing reproduce class_trees`` writes docs/results/class_trees.md, some thirty minutes of one core. It
+checks the rule of ``multi_strategy="auto"``, which was set before by fewer tables. None of its tables is among those that other pages
 report on the front door. FARTHING_DATA must name the folder of those that are not bundled; see
 `farthing.datasets.load_table`.
 

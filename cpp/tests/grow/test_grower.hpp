@@ -53,7 +53,9 @@ inline bool same(const Grown& a, const Grown& b) {
     const Tree& y = b.tree;
     return x.feature == y.feature && x.threshold == y.threshold && x.left == y.left && x.right == y.right &&
            x.missing == y.missing && x.category == y.category && x.category_words == y.category_words &&
-           x.value == y.value && x.cover == y.cover && a.leaf_of_row == b.leaf_of_row && a.owned == b.owned;
+           x.value == y.value && x.sparse_value.starts == y.sparse_value.starts &&
+           x.sparse_value.columns == y.sparse_value.columns && x.sparse_value.entries == y.sparse_value.entries &&
+           x.cover == y.cover && a.leaf_of_row == b.leaf_of_row && a.owned == b.owned;
 }
 
 // Whether the row goes left at the node.
@@ -64,6 +66,20 @@ inline bool goes_left_at(const Tree& tree, const Values& values, index_t node, i
     if (tree.category[node] < 0) return x <= tree.threshold[node];
     const auto code = static_cast<index_t>(x);
     return (tree.category_words[tree.category[node] + (code >> 6)] >> (code & 63)) & 1u;
+}
+
+// The values of a node, whether the tree stores their zeros or not.
+inline std::vector<double> values_of(const Tree& tree, index_t node) {
+    std::vector<double> found(static_cast<std::size_t>(tree.n_values), 0.0);
+    if (tree.sparse) {
+        const SparseValues& stored = tree.sparse_value;
+        for (index_t i = stored.starts[node]; i < stored.starts[node + 1]; ++i) {
+            found[stored.columns[i]] = stored.entries[i];
+        }
+    } else {
+        std::copy_n(tree.value.begin() + node * tree.n_values, tree.n_values, found.begin());
+    }
+    return found;
 }
 
 // Sends all rows down the tree again from the raw values. Each must end in its leaf, each node must have the value of
@@ -82,7 +98,7 @@ void retrace(const Values& values, const BinnedTable& table, const Target& targe
         std::vector<std::int64_t> sums(static_cast<std::size_t>(width), 0);
         for (const index_t row : rows) target.add(sums.data(), target.row(row));
         target.values(sums.data(), value.data());
-        CHECK(std::equal(value.begin(), value.end(), tree.value.begin() + node * tree.n_values));
+        CHECK(value == values_of(tree, node));
         CHECK(target.cover(sums.data()) == tree.cover[node]);
         if (tree.feature[node] < 0) {
             for (const index_t row : rows) CHECK(grown.leaf_of_row[row] == node);

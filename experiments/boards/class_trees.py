@@ -1,9 +1,9 @@
 """One tree a round for all classes beside one tree for each: accuracy at the same spend, and time.
 
 ``farthing reproduce class_trees`` writes docs/results/class_trees.md, some thirty minutes of one core. It
-checks the rule of ``multi_strategy="auto"``, which was set before by fewer tables. None of its tables is among
-those that other pages report on the front door. FARTHING_DATA must name the folder of those that are not
-bundled; see `farthing.datasets.load_table`.
+checks the rule of ``multi_strategy="auto"``, which was set by fewer tables before. None of its tables is
+among those that other pages report on the front door. FARTHING_DATA must name the folder of those that are
+not bundled; see `farthing.datasets.load_table`.
 
 A seed draws prices, uniform between 0 and 2, and the rows to learn from, to choose by and to test on. The
 Greedy Miser is fitted at several trade-offs; at each budget, a share of the price of all features, the rows

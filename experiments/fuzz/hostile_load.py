@@ -131,9 +131,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def text_of(rows: Sequence[Sequence[str]], kept: float) -> str:
     """Return the page."""
     goal = "at least half, the goal" if kept >= 0.5 else "less than half: the goal is missed"
+    alone, beside = (statistics.median(float(row[place]) for row in rows) for place in (1, 3))
     said = (
         f"Good clients kept {100 * kept:.0f} % of their rate beside a hostile one (median of {len(rows)} "
-        f"turns): {goal}. Their p99 grows with it."
+        f"turns): {goal}. Their p99 is {beside:.1f} ms in place of {alone:.1f} ms (medians). More than 100 % "
+        "is noise: other work on the machine slowed a turn alone."
     )
     intro = (__doc__ or "").split("    farthing reproduce")[0].strip().partition("\n\n")[2]
     return f"# Good clients beside a hostile one\n\n{said}\n\n{intro}\n\n{markdown(HEADER, rows)}\n"

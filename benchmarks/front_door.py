@@ -186,6 +186,7 @@ def kept(name: str) -> Turns | None:
 def keep(name: str, found: Turns) -> None:
     """Write what was measured of a table."""
     if folder := os.environ.get("FARTHING_KEPT"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
         (Path(folder) / f"{name}.json").write_text(json.dumps(found))
 
 

@@ -150,22 +150,22 @@ public:
         require(most_rounds >= 0 && (!patience || *patience >= 1), "patience is at least one round");
         require(!final_rows || final_rows->folds_.size() == 1, "the final rows are one fold");
         const std::vector<RoundRules> all = rules(sets);
-        const LearnedRows& last = final_rows ? final_rows->folds_[0].learned : folds_[0].learned;
+        const LearnedRows* last = final_rows ? &final_rows->folds_[0].learned : nullptr;
         std::vector<OutOfFoldBooster> boosters;
         bool in_time = true;
         {
             nb::gil_scoped_release unlocked;
             try {
-                boosters = grow_out_of_fold(problem_, folds_, final_rows ? &last : nullptr, all,
-                                            {most_rounds, patience, end});
+                boosters = grow_out_of_fold(problem_, folds_, last, all, {most_rounds, patience, end});
             } catch (const EndReached&) {
                 in_time = false;
             }
         }
         if (!in_time) return std::nullopt;
+        const std::vector<double> start = last ? last->start : mean_start();
         nb::list found;
         for (OutOfFoldBooster& booster : boosters) {
-            Fields forest_fields = forest(last.start, booster.trees);
+            Fields forest_fields = forest(start, booster.trees);
             found.append(nb::make_tuple(booster.n_rounds, scores(std::move(booster.held_out)), forest_fields));
         }
         return {found};
@@ -179,6 +179,16 @@ public:
 private:
     const BoostProblem& problem_;
     std::vector<BoostFold> folds_;
+
+    // The mean of the constants that the boosters of the folds start from.
+    std::vector<double> mean_start() const {
+        std::vector<double> mean(folds_[0].learned.start.size());
+        for (std::size_t output = 0; output < mean.size(); ++output) {
+            for (const BoostFold& fold : folds_) mean[output] += fold.learned.start[output];
+            mean[output] /= static_cast<double>(folds_.size());
+        }
+        return mean;
+    }
 };
 
 class PyBoosters {

@@ -39,13 +39,14 @@ inline void check_end(double end) {
 struct OutOfFoldBooster {
     index_t n_rounds = 0;          // with the least loss on the held-out rows
     std::vector<double> held_out;  // (n_outputs, n): scores of the held-out rows after these; zero for other rows
-    std::vector<Tree> trees;       // of the booster of these rounds, on the final rows
+    // Of the booster of these rounds on the final rows, or, fold by fold, of those of all folds, whose mean it is.
+    std::vector<Tree> trees;
 };
 
 // Grows one booster; a workspace for each thread that folds may take.
 class OutOfFoldRun {
 public:
-    // IN  final: the rows of the final booster; null if the first fold has learned from all of them.
+    // IN  final: the rows of the final booster; null for the mean of the boosters of all folds.
     OutOfFoldRun(const BoostProblem& problem, const std::vector<BoostFold>& folds, const LearnedRows* final_rows,
                  const StoppingRules& stopping, const HeldOutRows& held_out)
         : problem_(problem), folds_(folds), final_(final_rows), stopping_(stopping), held_out_(held_out) {}
@@ -87,9 +88,7 @@ public:
             }
             best.trees = booster.trees();
         } else {
-            const std::vector<Tree>& trees = boosters[0].trees();
-            const index_t n_trees = std::min<index_t>(best.n_rounds * problem_.trees_per_round(), trees.size());
-            best.trees.assign(trees.begin(), trees.begin() + n_trees);
+            best.trees = mean_of(boosters, best.n_rounds);
         }
         return best;
     }
@@ -140,6 +139,20 @@ private:
                 if (fold.n_split > 0) fold.scores.erase(fold.scores.begin());
             });
         });
+    }
+
+    // The first rounds of all boosters, with values that add up to the mean of their scores.
+    std::vector<Tree> mean_of(const std::vector<GradientBooster>& boosters, index_t n_rounds) const {
+        std::vector<Tree> all;
+        for (const GradientBooster& booster : boosters) {
+            const std::vector<Tree>& trees = booster.trees();
+            const index_t n_trees = std::min<index_t>(n_rounds * problem_.trees_per_round(), trees.size());
+            all.insert(all.end(), trees.begin(), trees.begin() + n_trees);
+        }
+        if (boosters.size() > 1) {
+            for (Tree& tree : all) tree.scale(1.0 / static_cast<double>(boosters.size()));
+        }
+        return all;
     }
 
     double mean_loss(const std::vector<Passed>& passed, index_t round) const {

@@ -56,6 +56,12 @@ struct Tree {
 
     index_t n_nodes() const { return static_cast<index_t>(feature.size()); }
 
+    // Multiplies the values of all nodes.
+    void scale(double factor) {
+        for (double& one : value) one *= factor;
+        for (double& one : sparse_value.entries) one *= factor;
+    }
+
     void reserve(index_t n) {
         const auto room = static_cast<std::size_t>(n);
         feature.reserve(room);

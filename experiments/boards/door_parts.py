@@ -27,6 +27,8 @@ from sklearn.model_selection import train_test_split
 from experiments.lib.first_lines import listed
 from experiments.lib.pages import ROOT, command, options, parse, write_page
 from farthing import BudgetedClassifier
+from farthing.base import SweepContext
+from farthing.base.registry import auto_grid, get
 from farthing.cascades import MiserCascadeClassifier
 from farthing.datasets import (
     load_heart_disease,
@@ -40,13 +42,13 @@ NAME = "door_parts"
 DOOR, BEFORE = "front door", "before"
 BEFORE_COMMIT = "bd03ef8"
 MODULE = "experiments.boards.door_parts"
-CASCADES = {"cascade, depth 4": 4, "cascade, depth 2": 2}
-AIMED: dict[str, list[Any]] = {
-    "cascade, depth 4, aimed": [("MiserCascadeClassifier", {"max_depth": [4]})],
-    "cascade, depth 2, aimed": [("MiserCascadeClassifier", {"max_depth": [2]})],
-    "early exits, aimed": ["EarlyExitClassifier"],
+CASCADE = "cascade"
+AIMED = {
+    "cascade, aimed": "MiserCascadeClassifier",
+    "early exits, aimed": "EarlyExitClassifier",
+    "AdaBoostBT, aimed": "AdaBoostBTClassifier",
 }
-SIDES = (DOOR, *CASCADES, *AIMED)
+SIDES = (DOOR, CASCADE, *AIMED)
 REAL: dict[str, Any] = {
     "heart_disease": load_heart_disease,
     "pima_diabetes": load_pima_diabetes,
@@ -88,20 +90,28 @@ def task_of(name: str, seed: int, most: int = LEARN) -> Task:
     return Task(X.iloc[learn], y[learn], X.iloc[new], y[new], costs, whole)
 
 
+def suits(side: str, task: Task) -> bool:
+    """Return whether a side knows as many classes as there are."""
+    return side not in AIMED or not get(AIMED[side]).binary_only or task.y.max() < 2
+
+
 def run(side: str, task: Task, seed: int, shares: Sequence[float], methods: Any = "auto") -> Iterator[Run]:
     """Fit a side at some budgets; yield what each model does with the new rows."""
     cascade = None
     for share in shares:
         budget = share * task.whole
         start = time.process_time()
-        if side in CASCADES:
+        if side == CASCADE:
             if cascade is None:
-                made = MiserCascadeClassifier(costs=task.costs, max_depth=CASCADES[side], random_state=seed)
+                context = SweepContext(*task.X.shape, int(task.y.max()) + 1, task.costs, None, "mean", 0)
+                (depth,) = cascade_auto(context)["max_depth"]
+                made = MiserCascadeClassifier(costs=task.costs, max_depth=depth, random_state=seed)
                 cascade = made.fit(task.X, task.y)
             model: Any = cascade.at(budget)
             told, name = np.nan, side
         else:
-            tried = AIMED.get(side, methods)
+            # As the default set tries it.
+            tried = [(AIMED[side], auto_grid(AIMED[side]))] if side in AIMED else methods
             model = BudgetedClassifier(task.costs, budget, methods=tried, random_state=seed)
             model.fit(task.X, task.y)
             told, name = model.chosen_.score, model.chosen_.method
@@ -378,7 +388,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if args.tiny:
         task = task_of("hepatitis", 0)
         tree = [("BudgetTreeClassifier", {"max_depth": [2]})]
-        sides = [DOOR, "cascade, depth 2"]
+        sides = [DOOR, CASCADE]
         made = {("hepatitis", side, 0, 0.2): next(run(side, task, 0, [0.2], tree)) for side in sides}
         write_page(args.out, NAME, page(Board(made), ["hepatitis"], sides), command(NAME, "--tiny"))
         return
@@ -389,7 +399,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for side in sides:
                 shares = args.before_budgets if side == BEFORE else args.budgets
                 missing = [s for s in shares if not file_of(args.kept, name, seed, side, s).exists()]
-                if missing and not args.only_kept:
+                if missing and not args.only_kept and suits(side, task_of(name, seed)):
                     measure(args.kept, (name, seed, side), missing, args.before if side == BEFORE else None)
                 for share in shares:
                     file = file_of(args.kept, name, seed, side, share)

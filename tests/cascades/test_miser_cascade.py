@@ -170,12 +170,24 @@ def test_folds_hold_out_what_they_say(tables, n_folds):
 @pytest.mark.parametrize("n_folds", [1, 3])
 def test_boosters_are_grown_on_all_rows_in_the_end(tables, n_folds):
     X, y = tables[0]
-    model = MiserCascadeClassifier(SHEET, n_folds=n_folds, **SMALL).fit(X, y)
+    model = MiserCascadeClassifier(SHEET, n_folds=n_folds, ensemble=False, **SMALL).fit(X, y)
     roots = model.forest_.offsets[:-1]
     grown = roots[model.forest_.feature[roots] >= 0]
     shares = np.bincount(y) / len(y)
     # The cover is the sum of p (1 - p) over the rows, where p is at first the share of the class.
     assert model.forest_.cover[grown[:3]] == pytest.approx(len(y) * shares * (1 - shares))
+
+
+def test_an_ensemble_has_the_trees_of_all_folds(tables):
+    X, y = tables[0]
+    options = {**SMALL, "n_iter_no_change": None, "n_folds": 3}
+    several, one = (MiserCascadeClassifier(SHEET, ensemble=each, **options).fit(X, y) for each in (True, False))
+    assert np.array_equal(several.sets_, one.sets_)
+    assert np.array_equal(several.set_risks_, one.set_risks_)  # held-out rows see one booster in both
+    # One constant for all folds; all sets but the free one have trees.
+    trees = [np.diff(model.ends_, prepend=0) for model in (several, one)]
+    assert trees[0][0] == trees[1][0]
+    assert (trees[0][1:] > 2 * trees[1][1:]).all()
 
 
 def test_every_variant_is_what_a_fit_with_its_parameters_gives(tables):

@@ -16,6 +16,7 @@ from farthing.learning.folds import Fold, folds_of
 from farthing.learning.losses import LOGISTIC, SQUARED, logistic_steps, softmax_loss
 from farthing.learning.out_of_fold import Holdings, OutOfFoldTrainer
 from farthing.table import PreparedTable
+from farthing.trees import Predictor
 
 N_ROWS = 90
 TREES = {"n_estimators": 12, "learning_rate": 0.3, "l2_regularization": 1.0}
@@ -83,12 +84,34 @@ def test_boosters_have_the_bits_of_their_definition(loss, weighted):
         {"settings": TreeSettings(max_depth=1, min_samples_leaf=22, **TREES), "n_iter_no_change": None},
         {"folds": [Fold(np.arange(60), np.arange(60, N_ROWS))], "final": np.arange(60)},
         {"folds": [Fold(np.arange(60), np.arange(60, N_ROWS))]},
+        {"ensemble": True},
+        {"settings": TreeSettings(max_depth=1, min_samples_leaf=22, **TREES), "ensemble": True},
     ],
-    ids=["all rounds", "impatient", "leaves", "gradients", "run out", "one fold is final", "one fold"],
+    ids=[
+        *("all rounds", "impatient", "leaves", "gradients", "run out", "one fold is final", "one fold"),
+        *("mean of folds", "mean of folds, one runs out"),
+    ],
 )
 def test_the_same_with_other_settings(loss, changes):
     trainer = make_trainer(loss, weighted=False, seed=1, **changes)
     assert_same(trainer, trainer.booster(np.arange(5)), trainer.booster_by_definition(np.arange(5)))
+
+
+@LOSSES
+def test_the_mean_of_folds_scores_rows_by_the_mean_of_their_boosters(loss):
+    trainer = make_trainer(loss, weighted=True, ensemble=True, n_iter_no_change=None)
+    columns = np.arange(5)
+    mean = trainer.booster(columns)
+    alone = [
+        replace(trainer, final=fold.learn).final_forest(columns, mean.n_rounds) for fold in trainer.folds
+    ]
+    values = trainer.rows.values
+
+    def scores(forest):
+        return Predictor(forest).predict(values)[0]
+
+    expected = np.mean([scores(forest) for forest in alone], axis=0)
+    assert np.allclose(scores(mean.forest), expected, rtol=1e-12, atol=1e-12)
 
 
 @LOSSES

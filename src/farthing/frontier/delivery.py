@@ -4,7 +4,8 @@ Within a mean budget every setting is judged by models that were aimed at the bu
 setting is fitted on all rows and aimed by the same rule. Its spend is measured on those rows, and multiplied
 by how much more the folds' models spent on new rows. Its score is that of the folds' models of the same
 spend. If the last fit turns out worse than the folds promised, as it does for methods that are unstable, the
-next best settings are tried, too.
+next best settings are tried, too: those that were judged by the same rows, unless the method is the one that
+others must clearly beat.
 """
 
 from __future__ import annotations
@@ -105,6 +106,8 @@ def deliver(
     choice = ranked(settings, budget, hard=hard)
     lucky = optimism([how.standing for one, how in choice if how.standing is not None and one.is_finalist])
     for setting, judged in choice:
+        if tried and not setting.is_finalist:
+            continue  # judged by fewer rows, it would win by luck
         promised = judged.point
         expected = setting.seconds_on_all
         end = None if limit is None else limit.end_of(expected)
@@ -116,7 +119,8 @@ def deliver(
         except DeadlineReached:
             cut_off.append((setting, promised))
             continue
-        if not tried[-1].is_worse_than_promised or len(tried) == _MOST_REFITS:
+        is_kept = setting.candidate.is_preferred or not tried[-1].is_worse_than_promised
+        if is_kept or len(tried) == _MOST_REFITS:
             break
         if limit is not None and time.time() > limit.end:
             break

@@ -12,7 +12,8 @@ is over all budgets:
    moments. The weight w is at least `LEAST_WEIGHT`.
 3. The least joined difference wins, but for settings that are preferred, those of the method that is best on
    most tables: if the best of these is within `AHEAD` standard errors of the least, it wins. On few rows
-   differences are mostly noise, and what did better on other tables is the better guess.
+   differences are mostly noise, and what did better on other tables is the better guess. One of several
+   settings is often ahead by one standard error by chance, hardly ever by two.
 
 More shrinkage towards all budgets was no better on the tables by which the rule was set
 (docs/results/door_rules.md): what is best over all budgets is often not what is best at a small one.
@@ -31,7 +32,7 @@ from farthing.frontier.row_values import Standing, difference
 LEAST_WEIGHT: Final = 0.9
 """The least weight of the difference at the budget itself."""
 
-AHEAD: Final = 1.0
+AHEAD: Final = 2.0
 """Standard errors of a paired difference by which a setting must be ahead of one that is preferred."""
 
 

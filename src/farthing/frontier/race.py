@@ -5,8 +5,9 @@ budget, row by row on the rows that all of them have seen: differences to the le
 standard error than the losses themselves. The leader is the setting of the least loss. The rule:
 
 - a setting whose loss is above the leader's by more than `HOPELESS` standard errors of the difference leaves;
-- so does one whose loss is above that of the best preferred setting by more than `AHEAD` standard errors: it
-  would have to be ahead of it by as many in the end, see `farthing.frontier.paired_choice`;
+- so does one whose loss is above that of the best preferred setting by more than `BEHIND` standard errors: it
+  would have to be clearly ahead of it in the end, see `farthing.frontier.paired_choice`, which one that is
+  behind on a fifth of the rows is hardly ever;
 - of the others at most `STAY` go on, those of the least loss; the best preferred one always does.
 
 So the setting that would win over all folds leaves early only if it is far behind, or behind several others,
@@ -21,11 +22,13 @@ from typing import Final
 import numpy as np
 
 from farthing.frontier.fold_curves import Judged
-from farthing.frontier.paired_choice import AHEAD
 from farthing.frontier.row_values import Standing, difference
 
 HOPELESS: Final = 2.5
 """Standard errors of a paired difference by which a setting must be behind to leave, whatever its place."""
+
+BEHIND: Final = 0.5
+"""Standard errors by which a setting must be behind one that is preferred to leave."""
 
 STAY: Final = (7, 6, 4)
 """The most settings that stay after each heat; the last number holds for all later ones."""
@@ -83,7 +86,7 @@ def survivors(
     best = [place for place in ranked if place in preferred][:1]
     for one in best:
         left = [
-            place for place in left if place in preferred or not _is_behind(values[place], values[one], AHEAD)
+            place for place in left if place in preferred or not _is_behind(values[place], values[one], BEHIND)
         ]
     return sorted({*left[:stay], *best, *always})
 

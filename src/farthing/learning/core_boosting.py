@@ -70,7 +70,7 @@ class CoreBoosting:
         )
 
     def out_of_fold(
-        self, sets: Sequence[NDArray[np.int64]], *, learned_all: bool
+        self, sets: Sequence[NDArray[np.int64]], *, of_folds: bool
     ) -> list[tuple[int, Floats, Forest]]:
         """Grow a booster on each set of columns; see `OutOfFoldTrainer.booster`.
 
@@ -78,8 +78,8 @@ class CoreBoosting:
         ----------
         sets : sequence of ndarray of int64
             The columns of each booster, ascending.
-        learned_all : bool
-            Whether the first fold learns from all final rows, so that its booster is the final one.
+        of_folds : bool
+            Whether the final booster is the mean of those of the folds.
 
         Returns
         -------
@@ -91,7 +91,7 @@ class CoreBoosting:
             list(sets),
             most_rounds=trainer.settings.n_estimators,
             patience=trainer.n_iter_no_change,
-            final_rows=None if learned_all else self._final,
+            final_rows=None if of_folds else self._final,
             end=deadline_end(),
         )
         # The core gives up at the end of the time, which has come then.

@@ -31,7 +31,8 @@ class OutOfFoldBooster:
     Attributes
     ----------
     forest : Forest
-        One tree of one node for each output, or one for all, then the rounds.
+        One tree of one node for each output, or one for all, then the rounds; of the mean of several
+        boosters, those of one after another.
     held_out : ndarray of float64, shape (n_outputs, n_rows)
         Scores of the held-out rows; meaningless for other rows.
     n_rounds : int
@@ -84,6 +85,8 @@ class OutOfFoldTrainer:
         Maximum number of bins per column.
     n_iter_no_change : int or None
         Stop a booster after this many rounds without a lower loss on the held-out rows; None runs all.
+    ensemble : bool
+        Whether the final booster is the mean of those of the folds, in place of one on the final rows.
 
     Examples
     --------
@@ -105,6 +108,7 @@ class OutOfFoldTrainer:
     settings: TreeSettings
     max_bins: int = 255
     n_iter_no_change: int | None = None
+    ensemble: bool = False
     _made: list[CoreBoosting] = field(default_factory=list, init=False, repr=False)
 
     @property
@@ -214,11 +218,11 @@ class OutOfFoldTrainer:
         """Grow a booster on each of several sets of columns; the held-out rows choose the number of rounds.
 
         All folds grow round by round together. Then a booster with that number of rounds is grown on the
-        final rows, unless a fold has just grown it.
+        final rows, unless it is one that a fold has just grown, or the mean of those of all folds.
         """
         if self.core is None:
             return [self.booster(columns) for columns in sets]
-        grown = self.core.out_of_fold(sets, learned_all=self._learned_all)
+        grown = self.core.out_of_fold(sets, of_folds=self._is_of_folds)
         return [OutOfFoldBooster(forest, held_out, n_rounds) for n_rounds, held_out, forest in grown]
 
     def booster(self, columns: Columns) -> OutOfFoldBooster:
@@ -247,14 +251,16 @@ class OutOfFoldTrainer:
                 best, least, n_rounds = held_out.copy(), loss, number
             elif patience is not None and number - n_rounds >= patience:
                 break
-        if self._learned_all:
-            return OutOfFoldBooster(self.forest(boostings[0], n_rounds), best, n_rounds)
+        if self._is_of_folds:
+            return OutOfFoldBooster(self._mean_forest(boostings, n_rounds), best, n_rounds)
         return OutOfFoldBooster(self._final_by_definition(columns, n_rounds), best, n_rounds)
 
     @property
-    def _learned_all(self) -> bool:
-        """Whether the first fold learns from all final rows, and so grows the final booster."""
-        return count(len(self.folds[0].learn)) >= count(len(self.final))
+    def _is_of_folds(self) -> bool:
+        """Whether the final booster is the mean of those of the folds."""
+        # A fold that learns from all final rows has grown it.
+        alone = len(self.folds) == 1 and count(len(self.folds[0].learn)) >= count(len(self.final))
+        return alone or (self.ensemble and len(self.folds) > 1)
 
     def final_forest(self, columns: Columns, n_rounds: int) -> Forest:
         """Grow a booster with a number of rounds on a set of columns and the final rows."""
@@ -272,13 +278,20 @@ class OutOfFoldTrainer:
 
     def forest(self, boosting: Boosting, n_rounds: int) -> Forest:
         """Return the first rounds of an ensemble, after the constants that it started from."""
-        first = constants(
-            self.start(self.final),
-            self.bins.n_features,
-            self.bins.category_widths,
-            multi_output=boosting.multi_output,
-        )
-        return Forest.concat([first, *boosting.trees[: n_rounds * boosting.trees_per_round]])
+        return self._after(self.start(self.final), boosting.trees[: n_rounds * boosting.trees_per_round])
+
+    def _mean_forest(self, boostings: Sequence[Boosting], n_rounds: int) -> Forest:
+        """Return the first rounds of the folds' boosters, with values that add up to their mean."""
+        start = sum(self.start(fold.learn) for fold in self.folds) / len(self.folds)
+        trees = [tree for one in boostings for tree in one.trees[: n_rounds * one.trees_per_round]]
+        if len(boostings) > 1:
+            trees = [tree.scaled(1 / len(boostings)) for tree in trees]
+        return self._after(start, trees)
+
+    def _after(self, start: Floats, trees: Sequence[Forest]) -> Forest:
+        bins, multi_output = self.bins, self.settings.multi_output
+        first = constants(start, bins.n_features, bins.category_widths, multi_output=multi_output)
+        return Forest.concat([first, *trees])
 
     def held_out_loss(self, scores: Floats) -> float:
         """Return the mean loss of the held-out rows, from scores of all rows, (n_outputs, n_rows)."""

@@ -80,6 +80,7 @@ class MiserCascadeBase(OnePassMixin, GuaranteedMixin, AnyBudgetMixin, ValidatedM
         max_bins: int,
         guarantee: Guarantee | None,
         n_folds: int | None,
+        ensemble: bool,
         random_state: Any,
         n_jobs: int | None,
     ) -> None:
@@ -97,6 +98,7 @@ class MiserCascadeBase(OnePassMixin, GuaranteedMixin, AnyBudgetMixin, ValidatedM
         self.max_bins = max_bins
         self.guarantee = guarantee
         self.n_folds = n_folds
+        self.ensemble = ensemble
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -138,6 +140,7 @@ class MiserCascadeBase(OnePassMixin, GuaranteedMixin, AnyBudgetMixin, ValidatedM
             settings=TreeSettings.of(self, len(loss.start(rows.target, rows.weights))),
             max_bins=self.max_bins,
             n_iter_no_change=self.n_iter_no_change,
+            ensemble=self.ensemble,
         )
         resumed = saved()
         sets, chains = resumed[0] if resumed else self.feature_chains(trainer)

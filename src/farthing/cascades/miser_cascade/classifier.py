@@ -159,6 +159,7 @@ class MiserCascadeClassifier(UnorderedMixin, PricedErrorsMixin, MiserCascadeBase
         error_costs: Any = None,
         guarantee: Guarantee | None = None,
         n_folds: int | None = None,
+        ensemble: bool = True,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -177,6 +178,7 @@ class MiserCascadeClassifier(UnorderedMixin, PricedErrorsMixin, MiserCascadeBase
             max_bins=max_bins,
             guarantee=guarantee,
             n_folds=n_folds,
+            ensemble=ensemble,
             random_state=random_state,
             n_jobs=n_jobs,
         )

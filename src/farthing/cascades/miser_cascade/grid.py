@@ -24,13 +24,8 @@ def cascade_grid(context: SweepContext) -> dict[str, list[Any]]:
 
 
 def cascade_auto(context: SweepContext) -> dict[str, list[Any]]:
-    """Return the same, and for small tables shallower boosters: alone if there are many classes."""
-    depths = [4]
-    if context.n_rows < _FEW_ROWS:
-        # On several classes a fit takes longer, and the deeper one is no better.
-        several = context.n_classes is not None and context.n_classes > 2
-        depths = [2] if several else [4, 2]
-    return {**cascade_grid(context), "max_depth": depths}
+    """Return the same, with shallower boosters for small tables."""
+    return {**cascade_grid(context), "max_depth": [3 if context.n_rows < _FEW_ROWS else 4]}
 
 
 def cascade_is_preferred(context: SweepContext) -> bool:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from farthing.base.parameters import NON_NEGATIVE, POSITIVE, RANDOM_STATE, at_least, between, one_of
+from farthing.base.parameters import (
+    BOOLEAN,
+    NON_NEGATIVE,
+    POSITIVE,
+    RANDOM_STATE,
+    at_least,
+    between,
+    one_of,
+)
 from farthing.learning.guarantees.guaranteed import GUARANTEE, GUARANTEE_TEXT
 
 CONSTRAINTS: Final[dict[str, Any]] = {
@@ -20,6 +28,7 @@ CONSTRAINTS: Final[dict[str, Any]] = {
     "max_bins": [between(2, 255)],
     "guarantee": GUARANTEE,
     "n_folds": [at_least(1), None],
+    "ensemble": [BOOLEAN],
     "random_state": [RANDOM_STATE],
 }
 
@@ -42,8 +51,12 @@ TEXTS: Final = {
     {GUARANTEE_TEXT}
     n_folds : int, optional
         Exits and calibration never use rows that the trees have seen: with 2 or more folds every row is held
-        out once; with 1, one row in five is held out. Then the boosters are grown again on all rows. None
-        means 5 folds below 4,000 rows, else 1.
+        out once; with 1, one row in five is held out. None means 5 folds below 4,000 rows, else 1.
+    ensemble : bool
+        Whether a stage answers by the mean of the boosters of the folds, as in scikit-learn's
+        ``CalibratedClassifierCV``: on few rows that is more accurate than one booster that is grown again on
+        all rows, which is what False does, and what happens with one fold. It has as many trees more as there
+        are folds.
     random_state : int, RandomState or None
         Seed of the held-out rows.
     n_jobs : int, optional

@@ -99,6 +99,7 @@ class MiserCascadeRegressor(UnorderedMixin, MiserCascadeBase[NumberReadout], Con
         max_bins: int = 255,
         guarantee: Guarantee | None = None,
         n_folds: int | None = None,
+        ensemble: bool = True,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -117,6 +118,7 @@ class MiserCascadeRegressor(UnorderedMixin, MiserCascadeBase[NumberReadout], Con
             max_bins=max_bins,
             guarantee=guarantee,
             n_folds=n_folds,
+            ensemble=ensemble,
             random_state=random_state,
             n_jobs=n_jobs,
         )

@@ -29,7 +29,7 @@ from farthing.frontier.candidates import Candidate, candidates
 from farthing.frontier.evaluation import Evaluation
 from farthing.frontier.fold_curves import Judged
 from farthing.frontier.paired_choice import AHEAD, LEAST_WEIGHT, Contender, rank
-from farthing.frontier.race import HOPELESS, STAY, heats, survivors
+from farthing.frontier.race import BEHIND, HOPELESS, STAY, heats, survivors
 from farthing.frontier.row_values import Standing
 from farthing.frontier.scorers import errors_of_rows
 from farthing.table import PreparedTable
@@ -277,7 +277,7 @@ def page(kept: Path) -> str:
         word = "without" if in_set else "with"
         sets.append(line(f"{word} {method}", of(other, paired()), base))
     rules = {
-        f"paired losses, weight at least {LEAST_WEIGHT}, cascades preferred by {AHEAD:g} error": paired(),
+        f"paired losses, weight at least {LEAST_WEIGHT}, cascades preferred by {AHEAD:g} errors": paired(),
         "no method preferred": paired(ahead=0.0),
         "preferred by half an error": paired(ahead=0.5),
         "preferred by two errors": paired(ahead=2.0),
@@ -298,7 +298,7 @@ def page(kept: Path) -> str:
     return f"""# How the rules of the front door were set
 
 - The race costs {-race.mean():+.4f} of accuracy, standard error {error:.4f}.
-- Preferring the cascade unless another method is ahead by {AHEAD:g} standard error changes the accuracy by
+- Preferring the cascade unless another method is ahead by {AHEAD:g} standard errors changes the accuracy by
   {prefers.mean():+.4f}, standard error {prefers_error:.4f}.
 - Shrinking differences at a budget as far as the method of moments says changes the accuracy by
   {shrinks.mean():+.4f}; hence the least weight of 0.9.
@@ -317,7 +317,7 @@ choose it, so that it trusts such methods less than these figures do.
 ## The choice among settings, and the race
 
 In the race a setting leaves if its loss is above the leader's by more than {HOPELESS} standard errors of the
-difference, or above that of the best cascade by more than {AHEAD:g}; at most {", ".join(map(str, STAY))} stay
+difference, or above that of the best cascade by more than {BEHIND:g}; at most {", ".join(map(str, STAY))} stay
 after each fold.
 
 {head.format("rule")}{chr(10).join(chosen)}

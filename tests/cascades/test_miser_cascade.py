@@ -181,7 +181,9 @@ def test_boosters_are_grown_on_all_rows_in_the_end(tables, n_folds):
 def test_an_ensemble_has_the_trees_of_all_folds(tables):
     X, y = tables[0]
     options = {**SMALL, "n_iter_no_change": None, "n_folds": 3}
-    several, one = (MiserCascadeClassifier(SHEET, ensemble=each, **options).fit(X, y) for each in (True, False))
+    several, one = (
+        MiserCascadeClassifier(SHEET, ensemble=each, **options).fit(X, y) for each in (True, False)
+    )
     assert np.array_equal(several.sets_, one.sets_)
     assert np.array_equal(several.set_risks_, one.set_risks_)  # held-out rows see one booster in both
     # One constant for all folds; all sets but the free one have trees.

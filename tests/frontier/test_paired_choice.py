@@ -121,11 +121,11 @@ def preferring(losses, *, overall=0.5):
     return replace(contender(losses, overall), is_preferred=True)
 
 
-def test_the_best_preferred_setting_wins_unless_another_is_a_standard_error_ahead():
+def test_the_best_preferred_setting_wins_unless_another_is_clearly_ahead():
     base = np.random.default_rng(6).uniform(0, 1, 100)
     noise = np.tile([0.1, -0.1], 50)  # standard error of the mean: 0.01
     worse, best = preferring(base + 0.001), preferring(base)
-    near, clear = (contender(base + noise - lead, 0.5) for lead in (0.5 * 0.01, 2 * 0.01))
+    near, clear = (contender(base + noise - lead, 0.5) for lead in (1.5 * 0.01, 3 * 0.01))
     assert rank([near, worse, best]) == [2, 0, 1]
     assert rank([clear, worse, best]) == [0, 2, 1]
     # Without a preference the least loss wins.

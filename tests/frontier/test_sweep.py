@@ -104,10 +104,11 @@ def test_auto_is_lean_and_all_is_all(heart, n_classes):
     assert by_name[0].method == full[0].method
 
 
-def test_auto_has_cascades_of_two_depths_and_boosters_on_subsets(heart):
+def test_auto_has_a_cascade_by_the_number_of_rows_and_boosters_on_subsets(heart):
     lean = candidates("auto", SweepContext(99, 13, 2, heart.costs, 20.0))
-    depths = [c.params["max_depth"] for c in lean if c.method == "MiserCascadeClassifier"]
-    assert sorted(depths) == [2, 4]
+    more = candidates("auto", SweepContext(9999, 13, 2, heart.costs, 20.0))
+    depths = [c.params["max_depth"] for c in (*lean, *more) if c.method == "MiserCascadeClassifier"]
+    assert depths == [3, 4]
     cascade = next(c.estimator for c in lean if c.method == "MiserCascadeClassifier")
     model = cascade.set_params(n_estimators=5, n_folds=2).fit(heart.X, heart.y)
     subsets = [v for params, v in model.variants() if params.get("budget_kind") == "hard"]

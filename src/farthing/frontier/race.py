@@ -86,7 +86,9 @@ def survivors(
     best = [place for place in ranked if place in preferred][:1]
     for one in best:
         left = [
-            place for place in left if place in preferred or not _is_behind(values[place], values[one], BEHIND)
+            place
+            for place in left
+            if place in preferred or not _is_behind(values[place], values[one], BEHIND)
         ]
     return sorted({*left[:stay], *best, *always})
 

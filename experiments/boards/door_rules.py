@@ -317,8 +317,8 @@ choose it, so that it trusts such methods less than these figures do.
 ## The choice among settings, and the race
 
 In the race a setting leaves if its loss is above the leader's by more than {HOPELESS} standard errors of the
-difference, or above that of the best cascade by more than {BEHIND:g}; at most {", ".join(map(str, STAY))} stay
-after each fold.
+difference, or above that of the best cascade by more than {BEHIND:g}; at most
+{", ".join(map(str, STAY))} stay after each fold.
 
 {head.format("rule")}{chr(10).join(chosen)}
 """

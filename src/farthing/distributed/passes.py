@@ -11,7 +11,7 @@ import numpy as np
 from distributed import get_worker
 from numpy.typing import NDArray
 
-from farthing.distributed.exchange import open_to_peers
+from farthing.distributed.post import open_to_peers
 from farthing.errors import TableError
 from farthing.table import BinRules, PartCodes, PartFacts, Schema, content_keys
 

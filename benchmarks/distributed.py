@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import dask
@@ -83,9 +84,10 @@ def cluster() -> Iterator[Client]:
 
 
 def resident(client: Client) -> dict[str, int]:
-    """Return the bytes of memory of each worker."""
+    """Return the bytes of memory of each worker, and let its peak begin anew from there."""
 
     def read(dask_worker: Any) -> int:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
         return int(dask_worker.monitor.proc.memory_info().rss)
 
     return dict(client.run(read))
@@ -93,10 +95,10 @@ def resident(client: Client) -> dict[str, int]:
 
 def most_memory(client: Client, before: dict[str, int]) -> float:
     """Return the largest growth of a worker's peak memory over what it had before, in bytes."""
-    import resource  # noqa: PLC0415 - there is none on some systems
 
     def peak() -> int:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+        return 1024 * int(next(line for line in lines if line.startswith("VmHWM:")).split()[1])
 
     return float(max(most - before[address] for address, most in client.run(peak).items()))
 

@@ -9,6 +9,7 @@
 
 #include "boost/gradient_booster.hpp"
 #include "common/exact_sum.hpp"
+#include "common/joined_peers.hpp"
 #include "common/peers.hpp"
 #include "common/threads.hpp"
 #include "common/views.hpp"
@@ -40,7 +41,7 @@ public:
         std::sort(rows_.begin(), rows_.end());
         std::vector<double> weights;
         for (const index_t row : rows_) weights.push_back(problem.weights[row]);
-        total_weight_ = sum(weights);
+        total_weight_ = sum(weights, problem.options.peers);
         n_all_ = sum_over(problem.options.peers, size());
     }
 
@@ -60,9 +61,9 @@ public:
     }
 
     // The weighted mean. It overwrites the losses.
-    double mean(std::vector<double>& losses) const {
+    double mean(std::vector<double>& losses, Peers* peers) const {
         for (index_t i = 0; i < size(); ++i) losses[i] *= problem_->weights[rows_[i]];
-        return sum(losses) / total_weight_;
+        return sum(losses, peers) / total_weight_;
     }
 
 private:
@@ -72,12 +73,24 @@ private:
     index_t n_all_ = 0;
 
     // Over the rows of all peers, rounded once: the same bits whoever has which rows.
-    double sum(const std::vector<double>& values) const {
+    static double sum(const std::vector<double>& values, Peers* peers) {
         ExactSum exact;
         exact.add({values.data(), static_cast<index_t>(values.size())});
-        return exact.rounded(problem_->options.peers);
+        return exact.rounded(peers);
     }
 };
+
+// How many boosters may grow side by side among peers: as many as take no more memory than the bins, or 64 MiB. The
+// same for all peers, so by their mean rows. On large tables it is one, but there an exchange is a small part.
+// IN n_scores: further scores that each of them keeps, per row and output.
+inline index_t most_side_by_side(const BoostProblem& problem, const Peers& peers, index_t n_scores) {
+    constexpr index_t kMost = 32;
+    constexpr index_t kSmall = index_t{64} << 20;
+    const index_t n_rows = std::max<index_t>(1, peers.n_rows() / peers.size());
+    const index_t of_row = 40 + (16 + 8 * n_scores) * problem.n_outputs();
+    const index_t allowed = std::max(kSmall, n_rows * problem.table.n_columns());
+    return std::clamp<index_t>(allowed / (of_row * n_rows), 1, kMost);
+}
 
 class FoldBoosters {
 public:
@@ -102,7 +115,9 @@ public:
     // IN OUT rules.tradeoff, owned.
     bool buy(RoundRules& rules, OwnedFeatures& owned, double least, double fall, double end) {
         while (rules.tradeoff >= least) {
-            if (boosters_[0].buy(rules, owned, spaces(1)[0])) return true;
+            BoostWorkspace& space = spaces(1)[0];
+            space.peers = problem_->options.peers;
+            if (boosters_[0].buy(rules, owned, space)) return true;
             if (rules.tradeoff == 0) return false;
             rules.tradeoff *= fall;
             const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
@@ -112,7 +127,7 @@ public:
     }
 
     // The mean loss of the held-out rows.
-    double loss() const { return mean_loss(boosters_); }
+    double loss() const { return mean_loss(boosters_, problem_->options.peers); }
 
     // The same after more rounds over some columns, for each of several sets of columns; the rounds are undone.
     std::vector<double> losses_after(const std::vector<RoundRules>& sets, index_t n_rounds) {
@@ -120,7 +135,7 @@ public:
         each_alone(static_cast<index_t>(sets.size()), [&](index_t set, BoostWorkspace& space) {
             std::vector<GradientBooster> trial = boosters_;
             for (GradientBooster& booster : trial) booster.rounds(sets[static_cast<std::size_t>(set)], n_rounds, space);
-            losses[static_cast<std::size_t>(set)] = mean_loss(trial);
+            losses[static_cast<std::size_t>(set)] = mean_loss(trial, space.peers);
         });
         return losses;
     }
@@ -132,29 +147,44 @@ private:
     std::vector<GradientBooster> boosters_;
     std::vector<BoostWorkspace> spaces_;
 
-    double mean_loss(const std::vector<GradientBooster>& boosters) const {
+    double mean_loss(const std::vector<GradientBooster>& boosters, Peers* peers) const {
         std::vector<double> losses(static_cast<std::size_t>(held_out_.size()));
         for (std::size_t fold = 0; fold < boosters.size(); ++fold) {
             const std::vector<index_t>& rows = (*folds_)[fold].held_out;
             held_out_.losses_of(rows, scores_of(boosters[fold], *problem_, rows), losses.data());
         }
-        return held_out_.mean(losses);
+        return held_out_.mean(losses, peers);
     }
 
-    std::vector<BoostWorkspace>& spaces(int n) {
-        if (static_cast<int>(spaces_.size()) < n) spaces_.resize(static_cast<std::size_t>(n));
+    std::vector<BoostWorkspace>& spaces(index_t n) {
+        if (static_cast<index_t>(spaces_.size()) < n) spaces_.resize(static_cast<std::size_t>(n));
         return spaces_;
     }
 
-    // Calls work(i, workspace) for i from 0 to n - 1, in parallel; with peers one after another, as all of them do.
+    // Calls work(i, workspace) for i from 0 to n - 1, in parallel; with peers side by side, so that their numbers
+    // travel together.
     template <class Work>
     void each_alone(index_t n, Work&& work) {
-        const int threads = problem_->options.peers ? 1 : threads_for(problem_->options.n_threads, n);
+        if (Peers* const peers = problem_->options.peers) return each_with_peers(*peers, n, work);
+        const int threads = threads_for(problem_->options.n_threads, n);
         std::vector<BoostWorkspace>& own = spaces(threads);
         Chunks chunks(n, 1);
         on_threads(threads, [&](int thread) {
             chunks.for_each([&](index_t i) { work(i, own[static_cast<std::size_t>(thread)]); });
         });
+    }
+
+    template <class Work>
+    void each_with_peers(Peers& peers, index_t n, Work&& work) {
+        const index_t most = std::min(n, most_side_by_side(*problem_, peers, n_folds()));
+        std::vector<BoostWorkspace>& own = spaces(most);
+        Gate gate(problem_->options.n_threads);
+        for (index_t begin = 0; begin < n; begin += most) {
+            JoinedPeers::run(peers, std::min(most, n - begin), gate, [&](index_t i, Peers& joined) {
+                own[static_cast<std::size_t>(i)].peers = &joined;
+                work(begin + i, own[static_cast<std::size_t>(i)]);
+            });
+        }
     }
 };
 

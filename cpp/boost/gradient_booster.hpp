@@ -60,6 +60,7 @@ struct RoundRules {
 
 // Memory reused from round to round; each thread has its own.
 struct BoostWorkspace {
+    Peers* peers = nullptr;  // those that hold further rows, for what this thread adds up; null: none
     Workspace trees;
     std::vector<double> gradients;  // (n_outputs, n); after a tree, those of its output are what it adds to the scores
     std::vector<double> hessians;
@@ -115,7 +116,7 @@ private:
         if (loss.has_hessians() || problem_->weighted) space.hessians.resize(scores_.size());
         loss.steps(scores_.data(), space.gradients.data(), space.hessians.data());
         if (problem_->weighted) weigh(space);
-        const GrowOptions options = options_for(rules);
+        const GrowOptions options = options_for(rules, space.peers);
         std::vector<Tree> grown;
         if (problem_->multi_output) {
             grown.push_back(grow_vectors(rules, options, owned, space));
@@ -129,8 +130,9 @@ private:
         return grown;
     }
 
-    GrowOptions options_for(const RoundRules& rules) const {
+    GrowOptions options_for(const RoundRules& rules, Peers* peers) const {
         GrowOptions options = problem_->options;
+        options.peers = peers;
         options.ranking.tradeoff = rules.tradeoff;
         options.budget = rules.budget;
         // Where nothing has a price, it does not matter who owns what; the row ledger has less to keep.

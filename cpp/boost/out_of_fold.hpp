@@ -13,6 +13,8 @@
 
 #include "boost/fold_boosters.hpp"
 #include "boost/gradient_booster.hpp"
+#include "common/joined_peers.hpp"
+#include "common/peers.hpp"
 #include "common/threads.hpp"
 #include "common/views.hpp"
 #include "grow/tree.hpp"
@@ -43,13 +45,16 @@ struct OutOfFoldBooster {
     std::vector<Tree> trees;
 };
 
-// Grows one booster; a workspace for each thread that folds may take.
+// Grows one booster; a workspace for each thread that folds may take. With peers, one for each fold: these grow side by
+// side, so that their numbers travel together.
 class OutOfFoldRun {
 public:
-    // IN  final: the rows of the final booster; null for the mean of the boosters of all folds.
+    // IN  final: the rows of the final booster; null for the mean of the boosters of all folds. gate: null without
+    // peers.
     OutOfFoldRun(const BoostProblem& problem, const std::vector<BoostFold>& folds, const LearnedRows* final_rows,
-                 const StoppingRules& stopping, const HeldOutRows& held_out)
-        : problem_(problem), folds_(folds), final_(final_rows), stopping_(stopping), held_out_(held_out) {}
+                 const StoppingRules& stopping, const HeldOutRows& held_out, Peers* peers, Gate* gate)
+        : problem_(problem), folds_(folds), final_(final_rows), stopping_(stopping), held_out_(held_out),
+          peers_(peers), gate_(gate) {}
 
     OutOfFoldBooster operator()(const RoundRules& rules, std::vector<BoostWorkspace>& spaces) {
         std::vector<GradientBooster> boosters;
@@ -82,6 +87,7 @@ public:
         }
         if (final_) {
             GradientBooster booster(problem_, *final_);
+            spaces[0].peers = peers_;
             for (index_t round = 0; round < best.n_rounds; ++round) {
                 check_end(stopping_.end);
                 if (!booster.round(rules, spaces[0])) break;
@@ -111,6 +117,8 @@ private:
     const LearnedRows* final_;
     const StoppingRules& stopping_;
     const HeldOutRows& held_out_;
+    Peers* peers_;
+    Gate* gate_;
 
     // Rounds whose scores of held-out rows, of all peers, may be kept at once: 32 MB.
     index_t most_kept() const {
@@ -122,22 +130,34 @@ private:
     // OUT passed: their scores after each round.
     void grow(std::vector<GradientBooster>& boosters, const RoundRules& rules, index_t n_rounds,
               std::vector<Passed>& passed, std::vector<BoostWorkspace>& spaces) const {
-        const int threads = threads_for(static_cast<int>(spaces.size()), static_cast<index_t>(folds_.size()));
-        Chunks chunks(static_cast<index_t>(folds_.size()), 1);
+        const auto n_folds = static_cast<index_t>(folds_.size());
+        const auto grow_fold = [&](index_t f, BoostWorkspace& space) {
+            Passed& fold = passed[static_cast<std::size_t>(f)];
+            fold.scores.erase(fold.scores.begin(), fold.scores.end() - 1);
+            GradientBooster& booster = boosters[static_cast<std::size_t>(f)];
+            const std::vector<index_t>& rows = folds_[static_cast<std::size_t>(f)].held_out;
+            for (fold.n_split = 0; fold.n_split < n_rounds; ++fold.n_split) {
+                check_end(stopping_.end);
+                if (!booster.round(rules, space)) break;
+                fold.add(scores_of(booster, problem_, rows));
+            }
+            // The scores before these rounds, unless there are no others.
+            if (fold.n_split > 0) fold.scores.erase(fold.scores.begin());
+        };
+        if (peers_) {
+            const auto most = static_cast<index_t>(spaces.size());
+            for (index_t begin = 0; begin < n_folds; begin += most) {
+                JoinedPeers::run(*peers_, std::min(most, n_folds - begin), *gate_, [&](index_t i, Peers& joined) {
+                    spaces[static_cast<std::size_t>(i)].peers = &joined;
+                    grow_fold(begin + i, spaces[static_cast<std::size_t>(i)]);
+                });
+            }
+            return;
+        }
+        const int threads = threads_for(static_cast<int>(spaces.size()), n_folds);
+        Chunks chunks(n_folds, 1);
         on_threads(threads, [&](int thread) {
-            chunks.for_each([&](index_t f) {
-                Passed& fold = passed[static_cast<std::size_t>(f)];
-                fold.scores.erase(fold.scores.begin(), fold.scores.end() - 1);
-                GradientBooster& booster = boosters[static_cast<std::size_t>(f)];
-                const std::vector<index_t>& rows = folds_[static_cast<std::size_t>(f)].held_out;
-                for (fold.n_split = 0; fold.n_split < n_rounds; ++fold.n_split) {
-                    check_end(stopping_.end);
-                    if (!booster.round(rules, spaces[static_cast<std::size_t>(thread)])) break;
-                    fold.add(scores_of(booster, problem_, rows));
-                }
-                // The scores before these rounds, unless there are no others.
-                if (fold.n_split > 0) fold.scores.erase(fold.scores.begin());
-            });
+            chunks.for_each([&](index_t f) { grow_fold(f, spaces[static_cast<std::size_t>(thread)]); });
         });
     }
 
@@ -160,7 +180,7 @@ private:
         for (std::size_t f = 0; f < folds_.size(); ++f) {
             held_out_.losses_of(folds_[f].held_out, passed[f].after(round), losses.data());
         }
-        return held_out_.mean(losses);
+        return held_out_.mean(losses, peers_);
     }
 
     // Writes the scores of held-out rows after a round to their places.
@@ -177,19 +197,19 @@ private:
 };
 
 // One booster for each set of columns, side by side. With fewer sets than threads, the folds of a set are side by side,
-// too. Peers grow one tree after another, so that all of them add up the same sums.
+// too. With peers, as many sets as memory allows, and all their folds: see joined_peers.hpp.
 inline std::vector<OutOfFoldBooster> grow_out_of_fold(const BoostProblem& problem, const std::vector<BoostFold>& folds,
                                                       const LearnedRows* final_rows,
                                                       const std::vector<RoundRules>& sets,
                                                       const StoppingRules& stopping) {
     const auto n_sets = static_cast<index_t>(sets.size());
+    const auto n_folds = static_cast<index_t>(folds.size());
     const int all = threads_for(problem.options.n_threads, std::numeric_limits<index_t>::max());
-    const bool alone = !problem.options.peers;
-    const int threads = alone ? threads_for(all, n_sets) : 1;
-    const int fold_threads =
-        alone ? threads_for(std::max(1, all / std::max(1, threads)), static_cast<index_t>(folds.size())) : 1;
+    Peers* const peers = problem.options.peers;
+    const int threads = threads_for(all, n_sets);
+    const int fold_threads = threads_for(std::max(1, all / std::max(1, threads)), n_folds);
     BoostProblem own = problem;
-    own.options.n_threads = std::max(1, all / (threads * fold_threads));
+    own.options.n_threads = peers ? all : std::max(1, all / (threads * fold_threads));
     const HeldOutRows held_out(own, folds);
     std::vector<OutOfFoldBooster> boosters(sets.size());
     // The largest sets first, so that no thread is left with one of them at the end.
@@ -198,12 +218,28 @@ inline std::vector<OutOfFoldBooster> grow_out_of_fold(const BoostProblem& proble
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         return sets[a].columns.size() > sets[b].columns.size();
     });
+    if (peers) {
+        Gate gate(all);
+        const index_t most = most_side_by_side(own, *peers, 1);
+        const index_t n_spaces = std::min(most, n_folds);
+        const index_t n_together = std::min(n_sets, std::max<index_t>(1, most / n_spaces));
+        for (index_t begin = 0; begin < n_sets; begin += n_together) {
+            JoinedPeers::run(*peers, std::min(n_together, n_sets - begin), gate, [&](index_t i, Peers& joined) {
+                std::vector<BoostWorkspace> spaces(static_cast<std::size_t>(n_spaces));
+                const std::size_t set = order[static_cast<std::size_t>(begin + i)];
+                boosters[set] =
+                    OutOfFoldRun(own, folds, final_rows, stopping, held_out, &joined, &gate)(sets[set], spaces);
+            });
+        }
+        return boosters;
+    }
     Chunks chunks(n_sets, 1);
     on_threads(threads, [&](int) {
         std::vector<BoostWorkspace> spaces(static_cast<std::size_t>(fold_threads));
         chunks.for_each([&](index_t i) {
             const std::size_t set = order[static_cast<std::size_t>(i)];
-            boosters[set] = OutOfFoldRun(own, folds, final_rows, stopping, held_out)(sets[set], spaces);
+            boosters[set] =
+                OutOfFoldRun(own, folds, final_rows, stopping, held_out, nullptr, nullptr)(sets[set], spaces);
         });
     });
     return boosters;

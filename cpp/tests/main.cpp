@@ -15,6 +15,7 @@
 #include "tests/common/test_bits.hpp"
 #include "tests/common/test_exact_sum.hpp"
 #include "tests/common/test_fixed_point.hpp"
+#include "tests/common/test_joined_peers.hpp"
 #include "tests/common/test_keyed_sampling.hpp"
 #include "tests/common/test_radix_sort.hpp"
 #include "tests/common/test_selection.hpp"
@@ -45,6 +46,7 @@ int main() {
     test_keyed_sampling();
     test_selection();
     test_thread_pool();
+    test_joined_peers();
     test_binned_table();
     test_cost_sheet();
     test_row_account();

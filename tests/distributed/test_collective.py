@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from tests.distributed.tables import assert_same_bits, numbers
-from tests.distributed.thread_peers import run_among
+from tests.distributed.thread_peers import ThreadPeers, run_among
 
 from farthing.base import BudgetedEstimator, TrainingSet
 from farthing.boosting import GradientBoostingRegressor, GreedyMiserClassifier, GreedyMiserRegressor
@@ -196,6 +196,27 @@ def test_continues_from_saved_rounds(name: str) -> None:
     places = [np.arange(0, 300, 2), np.arange(1, 300, 2)]
     for together in fit_among(estimator, rows, places, saved):
         assert_same_bits(alone, together)
+
+
+def test_folds_and_sets_travel_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five folds take little more exchanges than one: theirs are the same ones."""
+    n_exchanges = 0
+    meet = ThreadPeers._meet
+
+    def counted(self: ThreadPeers, numbers: np.ndarray, combine: Any) -> np.ndarray:
+        nonlocal n_exchanges
+        n_exchanges += self.rank == 0
+        return meet(self, numbers, combine)
+
+    monkeypatch.setattr(ThreadPeers, "_meet", counted)
+    rows = training_rows(ESTIMATORS["cascade"], n_rows=200, seed=0)
+    places = [np.arange(0, 200, 2), np.arange(1, 200, 2)]
+    found = {}
+    for n_folds in (1, 5):
+        n_exchanges = 0
+        fit_among(clone(ESTIMATORS["cascade"]).set_params(n_folds=n_folds), rows, places, [])
+        found[n_folds] = n_exchanges
+    assert found[5] < 2 * found[1]
 
 
 def test_continues_from_the_choice_of_features() -> None:

@@ -156,7 +156,7 @@ def leftovers(client: Client) -> int:
     """Return how many ranks and posts are on the workers."""
 
     def count(dask_worker: Any) -> int:
-        from farthing.distributed.exchange import open_posts  # noqa: PLC0415 - on the worker
+        from farthing.distributed.post import open_posts  # noqa: PLC0415 - on the worker
 
         ranks = [key for key in dask_worker.state.tasks if str(key).startswith("farthing-rank")]
         running = [key for key in dask_worker.active_threads.values() if str(key).startswith("farthing-rank")]

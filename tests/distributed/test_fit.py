@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import dask
+import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
@@ -249,6 +250,33 @@ def test_errors_name_partition_and_worker(on_cluster: Client) -> None:
     y[25] = np.nan
     with pytest.raises(ValueError, match=r"partition 2, read by worker tcp://.*NaN"):
         GreedyMiserRegressor(n_estimators=1).fit(cut_array(X, [10, 20]), cut_array(y, [10, 20]))
+
+
+def test_arrays_of_known_lengths(on_cluster: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are not read to be counted, unless rows of weight zero or classes have to be found."""
+    X, y, weights = numbers(40)
+    alone = GreedyMiserRegressor(n_estimators=1).fit(X, y)
+
+    def table(length: int) -> tuple[Any, Any, Any]:
+        everything = dask.delayed(np.column_stack)([X, y, weights])
+        blocks = [
+            da.from_delayed(everything[first : first + 10], (length, X.shape[1] + 2), dtype=np.float64)
+            for first in range(0, 40, 10)
+        ]
+        rows = da.concatenate(blocks)
+        return rows[:, :-2], rows[:, -2], rows[:, -1]
+
+    def look(*_: Any) -> Any:
+        raise AssertionError("read")
+
+    monkeypatch.setattr("farthing.distributed.fit._Fit.look", look)
+    assert_same_bits(alone, GreedyMiserRegressor(n_estimators=1).fit(*table(10)[:2]))
+    with pytest.raises(AssertionError, match="read"):
+        GreedyMiserRegressor(n_estimators=1).fit(*table(10))
+    with pytest.raises(AssertionError, match="read"):
+        GreedyMiserClassifier(n_estimators=1).fit(*table(10)[:2])
+    with pytest.raises(TableError, match=r"partition \d, read by worker tcp:.* 10 rows .* 11 are known"):
+        GreedyMiserRegressor(n_estimators=1).fit(*table(11)[:2])
 
 
 def test_columns_of_two_kinds() -> None:

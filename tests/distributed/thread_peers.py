@@ -17,14 +17,17 @@ class ThreadPeers:
         self.size = group.barrier.parties
         self.n_rows = group.n_rows
         self.row_numbers = row_numbers
+        self.rank = rank
         self._group = group
-        self._rank = rank
 
     def sum(self, numbers: np.ndarray) -> np.ndarray:
-        return self._group.meet(self._rank, numbers, np.add)
+        return self._meet(numbers, np.add)
 
     def largest(self, numbers: np.ndarray) -> np.ndarray:
-        return self._group.meet(self._rank, numbers, np.maximum)
+        return self._meet(numbers, np.maximum)
+
+    def _meet(self, numbers: np.ndarray, combine: Any) -> np.ndarray:
+        return self._group.meet(self.rank, numbers, combine)
 
 
 class _Group:

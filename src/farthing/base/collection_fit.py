@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
 
 from farthing.base.fitted import FittedModel
@@ -103,6 +103,7 @@ def learn_collection(
         prepare=prepare,
         max_bins=getattr(estimator, "max_bins", MAX_BINS),
         estimator=type(estimator).__name__,
+        has_classes=is_classifier(sent),
         hold_out=sent.holding_out(),
         keeps_contents=sent.draws_by_content,
     )

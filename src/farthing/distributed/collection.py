@@ -73,6 +73,13 @@ def meta_facts(X: Any, estimator: str) -> PartFacts | None:
     return None if facts.depends_on_rows else facts
 
 
+def known_lengths(X: Any) -> list[int] | None:
+    """Return the rows of each partition, if the collection says."""
+    if not hasattr(X, "chunks") or np.isnan(np.sum(X.chunks[0])):
+        return None
+    return [int(length) for length in X.chunks[0]]
+
+
 def _row_blocks(X: Any) -> list[Any]:
     if hasattr(X, "chunks"):
         if X.ndim != 2:

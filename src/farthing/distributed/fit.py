@@ -13,7 +13,7 @@ import numpy as np
 from distributed import Client, Future, futures_of, get_client
 from numpy.typing import NDArray
 
-from farthing.distributed.collection import Partition, meta_facts, partitions
+from farthing.distributed.collection import Partition, known_lengths, meta_facts, partitions
 from farthing.distributed.passes import (
     BinnedPart,
     EncodeTarget,
@@ -94,6 +94,7 @@ def fit_collection(
     prepare: Callable[[Whole], Learn],
     max_bins: int,
     estimator: str,
+    has_classes: bool,
     hold_out: Callable[[int], NDArray[np.int64]] | None = None,
     keeps_contents: bool = False,
 ) -> Outcome:
@@ -111,6 +112,8 @@ def fit_collection(
         Maximum number of bins per column.
     estimator : str
         Name of the estimator, for messages.
+    has_classes : bool
+        Whether the target is one of classes, which have to be found out.
     hold_out : callable, optional
         From the number of rows to those that are held out for validation, ascending.
     keeps_contents : bool
@@ -124,7 +127,12 @@ def fit_collection(
     reading = Reading(encode, estimator, keeps_contents)
     fit = _Fit(active_client(), partitions(X, y, sample_weight, qid), reading)
     start = time.perf_counter()
-    whole, counts = fit.look(meta_facts(X, estimator))
+    known, lengths = meta_facts(X, estimator), known_lengths(X)
+    needs_look = has_classes or y is None or sample_weight is not None or qid is not None
+    if known and lengths and any(lengths) and not needs_look:
+        whole, counts = Whole(merged_schema([known]), None, sum(lengths)), lengths  # without reading anything
+    else:
+        whole, counts = fit.look(known)
     learn = prepare(whole)
     places = _places(counts, np.empty(0, dtype=np.int64) if hold_out is None else hold_out(whole.n_rows))
     whole = replace(whole, n_rows=whole.n_rows - sum(len(place.held) for place in places))
@@ -222,7 +230,10 @@ def _places(counts: Sequence[int], held: NDArray[np.int64]) -> list[Place]:
     cuts = np.searchsorted(held, [0, *ends])
     return [
         Place(
-            number, int(end - n_rows - cuts[number]), held[cuts[number] : cuts[number + 1]] - (end - n_rows)
+            number,
+            int(end - n_rows - cuts[number]),
+            held[cuts[number] : cuts[number + 1]] - (end - n_rows),
+            n_rows,
         )
         for number, (end, n_rows) in enumerate(zip(ends, counts, strict=True))
     ]

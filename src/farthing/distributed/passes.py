@@ -11,7 +11,7 @@ import numpy as np
 from distributed import get_worker
 from numpy.typing import NDArray
 
-from farthing.distributed.exchange import open_to_peers
+from farthing.distributed.post import open_to_peers
 from farthing.errors import TableError
 from farthing.table import BinRules, PartCodes, PartFacts, Schema, content_keys
 
@@ -91,11 +91,22 @@ class Place:
         Number of its first training row among all.
     held : ndarray of int64, shape (n_held,)
         Which of its rows of positive weight are held out for validation.
+    n_rows : int
+        Rows of positive weight.
     """
 
     number: int
     first: int
     held: NDArray[np.int64]
+    n_rows: int
+
+    def check(self, n_rows: int) -> None:
+        """Raise unless as many rows were read as are known of."""
+        if n_rows != self.n_rows:
+            raise TableError(
+                f"read {n_rows} rows of positive weight, but {self.n_rows} are known of; a partition must "
+                "have the same rows each time that it is read, and the length that the collection says"
+            )
 
 
 @dataclass(slots=True)
@@ -198,7 +209,9 @@ def sample(
     X, _, weights, _ = rows
     with naming(place.number):
         values = reading.values(X, schema)
-        training = np.delete(np.flatnonzero(_kept(weights, len(values))), place.held)
+        rows_kept = np.flatnonzero(_kept(weights, len(values)))
+        place.check(len(rows_kept))
+        training = np.delete(rows_kept, place.held)
         return np.ascontiguousarray(values[training[picked]])
 
 
@@ -217,6 +230,7 @@ def bin_partition(reading: Reading, place: Place, rows: RawRows, whole: Whole, r
         if len(values) != len(target):
             raise TableError(f"X has {len(values)} rows, but y has {len(target)}")
         kept = _kept(weights, len(target))
+        place.check(int(kept.sum()))
         held = np.flatnonzero(kept)[place.held]
         kept[held] = False
         everything = bool(kept.all())

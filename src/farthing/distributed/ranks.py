@@ -13,7 +13,8 @@ from distributed import Client, Future, get_worker, secede, wait
 
 from farthing.collective import among
 from farthing.deadline import check_deadline
-from farthing.distributed.exchange import PeerLost, Post, Seat, WorkerPeers, leave, open_to_peers
+from farthing.distributed.exchange import WorkerPeers, partners
+from farthing.distributed.post import PeerLost, Post, Seat, leave, open_to_peers
 from farthing.distributed.progress import FitProgress, StallWatch, progress_of, show, telling
 from farthing.distributed.waiting import alive_workers, held_parts, partition_of, stall_seconds
 from farthing.errors import ClusterError
@@ -172,11 +173,12 @@ class _Attempt:
         """Return what the ranks return; those of lost workers are missing."""
         try:
             for rank, address in enumerate(self._addresses):
-                above = self._addresses[(rank - 1) // 2] if rank else None
+                n_ranks = len(self._addresses)
+                others = {other: self._addresses[other] for other in partners(rank, n_ranks)}
                 self._ranks[address] = self._client.submit(
                     _run_rank,
                     task,
-                    Seat(self._fit, rank, len(self._addresses), above),
+                    Seat(self._fit, rank, n_ranks, others),
                     self._held[address],
                     shared,
                     saved,
@@ -289,8 +291,9 @@ def _run_rank(task: RankTask, seat: Seat, parts: list[Part], shared: Any, saved:
     try:
         with telling(worker, seat.fit, peers, kept), among(peers, kept):
             learned = task.job(ordered, shared)
+            post.run(post.arrived())
     except PeerLost as lost:
-        why = str(lost)
+        learned, why = None, str(lost)
     finally:
         post.close(lost=why is not None)
     seconds = time.perf_counter() - start

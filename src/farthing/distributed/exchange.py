@@ -63,7 +63,7 @@ async def combine(post: Post, seat: Seat, step: int, operation: str, numbers: ND
     """
     await post.arrived()  # what was sent in earlier exchanges: nearly always long ago
     # A copy: the owner's memory may be gone before the last message is sent.
-    return await _Exchange(post, seat, step, _OPERATIONS[operation]).combine(numbers.copy())
+    return await _Exchange(post, seat, step, _OPERATIONS[operation]).combine(post.copied(numbers))
 
 
 class _Exchange:
@@ -84,18 +84,21 @@ class _Exchange:
             self._send(self._rank - self._n_paired, 0, numbers)
             return await self._take(last)
         if self._has_guest:
-            numbers = self._operation(numbers, await self._take(0))
+            numbers = self._added(numbers, await self._take(0))
         if self._n_paired >= _MANY and len(numbers) >= _LONG:
             numbers = await self._halve(numbers)
         else:
             for bit in range(self._n_bits):
                 self._send(self._rank ^ (1 << bit), 1 + bit, numbers)
-                numbers = self._operation(numbers, await self._take(1 + bit))
+                numbers = self._added(numbers, await self._take(1 + bit))
         if self._has_guest:
-            self._send(
-                self._rank + self._n_paired, last, numbers.copy()
-            )  # the caller may change what it gets
-        return numbers
+            self._send(self._rank + self._n_paired, last, numbers)
+        # The caller may change what it gets, while it is sent or where nothing came to be added to.
+        return numbers.copy() if self._has_guest or not self._n_bits else numbers
+
+    def _added(self, numbers: NDArray[Any], taken: NDArray[Any]) -> NDArray[Any]:
+        # Into what was taken, which nobody else has: new memory costs as much as the sum.
+        return self._operation(numbers, taken, out=taken if taken.flags.writeable else None)
 
     async def _halve(self, numbers: NDArray[Any]) -> NDArray[Any]:
         """Add up an ever smaller part of the numbers, then bring the parts together."""

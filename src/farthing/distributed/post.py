@@ -13,6 +13,7 @@ from concurrent.futures import Future as ThreadFuture
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
+import numpy as np
 from distributed.protocol import to_serialize
 from numpy.typing import NDArray
 
@@ -124,6 +125,7 @@ class Post:
         self._taken: When = (0, 0)
         self._awaited: asyncio.Future[None] | None = None
         self._sending: set[asyncio.Task[None]] = set()
+        self._outbox: NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
         self._lost: str | None = None
         _posts[seat.fit, seat.rank] = self
 
@@ -148,6 +150,14 @@ class Post:
         numbers = self._arrived.pop(when)
         self.n_bytes += numbers.nbytes
         return numbers
+
+    def copied(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        """Return a copy that lasts until the next one is made: after `arrived`, nobody needs it."""
+        if numbers.nbytes > self._outbox.nbytes:
+            self._outbox = np.empty(numbers.nbytes, dtype=np.uint8)
+        copy = self._outbox[: numbers.nbytes].view(numbers.dtype)
+        copy[:] = numbers
+        return copy
 
     def send(self, to: int, when: When, numbers: NDArray[Any]) -> None:
         """Send a message, without waiting for its arrival: `arrived` does that."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 
@@ -28,10 +27,9 @@ METHODS: list[Any] = [
 
 
 @pytest.fixture
-def two_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def two_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two fits at once, whatever the number of cores."""
     monkeypatch.setattr(schedule_module, "n_side_by_side", lambda *_: 2)
-    yield
 
 
 def points(**options: Any) -> list[Any]:
@@ -115,7 +113,8 @@ def test_estimators_of_others_are_not_fitted_in_threads(two_at_once: None) -> No
     heart = load_heart_disease()
     sweep([Watched(max_depth=1), Watched(max_depth=2)], heart.X, heart.y, heart.costs, cv=3)
     assert threads == {threading.main_thread()}
-    assert is_own(GreedyMiserClassifier()) and not is_own(Watched())
+    assert is_own(GreedyMiserClassifier())
+    assert not is_own(Watched())
 
 
 def test_how_many_fits_run_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

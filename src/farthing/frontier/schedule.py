@@ -204,7 +204,8 @@ class _Schedule:
         """Yield the results of fits as they finish."""
         n_threads = n_side_by_side(n_jobs, self._run.n_cells) if self._has_threads else 1
         if n_threads == 1:
-            return Parallel(n_jobs=n_jobs, return_as="generator_unordered")(fits)
+            found: Iterable[tuple[Task, Any]] = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(fits)
+            return found
         for fold in self._heat:
             self._run.rows_of(fold)  # made once, before the threads ask for it
         calls = [partial(fit, *args, **options) for fit, args, options in fits]
@@ -212,7 +213,8 @@ class _Schedule:
 
     @cached_property
     def _has_threads(self) -> bool:
-        """Whether fits may run in threads: a fit's limit holds for all, and code of others may not bear them."""
+        """Whether fits may run in threads."""
+        # A time limit is one of the process, and code of others may not bear threads.
         scorer = self._run.scorer
         own = all(is_own(one.estimator) for one in self._tried) and is_own(scorer) and not scorer.calls_back
         return own and math.isinf(self._end)

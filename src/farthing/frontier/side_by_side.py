@@ -2,9 +2,9 @@
 
 A fit of a few hundred rows goes back and forth between Python, which runs on one core at a time, and loops of
 the compiled core, which are too short to keep several threads busy. Two such fits at once fill each other's
-gaps. Worker processes would take longer to start than the fits take; threads share the table and its bins, and
-the threads of the core are those of one pool (`cpp/common/thread_pool.hpp`), so that fits do not fight for
-cores. What a fit computes does not depend on what runs beside it.
+gaps. Worker processes would take longer to start than the fits take; threads share the table and its bins,
+and the threads of the core are those of one pool (`cpp/common/thread_pool.hpp`), so that fits do not fight
+for cores. What a fit computes does not depend on what runs beside it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from farthing.deadline import deadline
 Result = TypeVar("Result")
 
 MOST_CELLS: Final = 2**20
-"""The most cells of a table whose fits run side by side: those of larger ones fill the cores by themselves."""
+"""The most cells of a table whose fits run side by side; those of larger ones fill the cores alone."""
 
 MOST_FITS: Final = 4
 """The most fits at once: Python runs one at a time, and each needs memory."""

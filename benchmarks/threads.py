@@ -2,7 +2,7 @@
 
 A Greedy Miser of 60 trees on 40,000 rows of 30 columns, with as many threads as asked for, is fitted alone
 and beside as many programs that keep a core busy each; LightGBM, whose threads are OpenMP's and spin while
-they wait, does the same, and so does `BudgetedClassifier` at its defaults, on the 303 rows of heart disease and
+they wait, does the same, and so does `BudgetedClassifier` at its defaults, on the rows of heart disease and
 on 2,000 rows of the first table. The rival is each side itself, alone; a fair share of the cores is a ratio
 of 2.
 """

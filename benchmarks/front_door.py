@@ -8,7 +8,9 @@ five folds for the same. LightGBM has one thread or two, whichever is faster for
 more than a minute, a part of them is run, spread evenly, and the time multiplied.
 
 The front door of before is that of another checkout: FARTHING_BEFORE names its folder of sources, with the
-compiled core in it. Without it these lines are left out. Each side runs in a process of its own, which reads
+compiled core in it. Without it these lines are left out. It is stopped once it has taken six times as long as
+ours and more than a minute: its figure is then what it had taken by then, and the ratio is at most the one
+shown; such lines say "at least". Each side runs in a process of its own, which reads
 the table before the clock starts. The lines on processor time add up all threads; other programs disturb it
 far less, and LightGBM has one thread for it, since more only add to it. The last lines compare the largest
 memory of these processes.
@@ -16,6 +18,7 @@ memory of these processes.
 FARTHING_TABLES and FARTHING_BEFORE_TABLES name the tables to run, and to run the front door of before on,
 separated by semicolons; without them all are. What was not measured is "nan", and missed. FARTHING_KEPT
 names a folder that keeps what was measured, table by table, so that a page may be made in several runs.
+LightGBM with two threads is stopped when it has taken longer than with one.
 """
 
 from __future__ import annotations
@@ -55,6 +58,10 @@ HOW = (
     "Ratios are medians over up to three turns in alternation, as many as begin within a minute of the "
     "processor; only they carry over to other machines."
 )
+# The front door of before is stopped after so many times our seconds, and so many seconds.
+CUT, LEAST_CUT = 6.0, 60.0
+# Seconds that a process may take to start and to read the table.
+TO_START = 10.0
 
 
 def table_of(name: str, rows: int | None) -> tuple[NDArray[np.float64], NDArray[np.int64], Any]:
@@ -147,19 +154,39 @@ def fit_lightgbm(
 SIDES = {"ours": fit_ours, "lightgbm": fit_lightgbm}
 
 
-def measure(side: str, file: Path, threads: int, sources: str | None = None) -> tuple[float, float, float]:
-    """Run one side in a process of its own; return seconds, those of the processor, and peak memory in MB."""
+def measure(
+    side: str, file: Path, threads: int, sources: str | None = None, cut: float | None = None
+) -> tuple[float, float, float]:
+    """Run one side in a process of its own; return seconds, those of the processor, and peak memory in MB.
+
+    If it takes longer than `cut` seconds, and what it needs to start, it is stopped: `cut` are its seconds
+    then, and the rest is unknown.
+    """
     environment = dict(os.environ)
     root = str(Path(__file__).parents[1])
     environment["PYTHONPATH"] = root
     environment["FARTHING_SIDE"] = sources or ""
     words = [sys.executable, "-m", "benchmarks.front_door", side, str(file), str(threads)]
     # Outside the checkout, so that its own sources do not come first.
-    told = subprocess.run(
-        words, env=environment, cwd=file.parent, capture_output=True, text=True, check=True
-    ).stdout
+    try:
+        told = subprocess.run(
+            words,
+            env=environment,
+            cwd=file.parent,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=None if cut is None else cut + TO_START,
+        ).stdout
+    except subprocess.TimeoutExpired:
+        return np.nan if cut is None else cut, np.nan, np.nan
     found = json.loads(told.splitlines()[-1])
     return found["seconds"], found["processor"], found["memory"]
+
+
+def was_stopped(turn: tuple[float, float, float]) -> bool:
+    """Return whether a side took too long."""
+    return bool(np.isfinite(turn[0]) and np.isnan(turn[1]))
 
 
 NOT_MEASURED = (np.nan, np.nan, np.nan)
@@ -190,15 +217,15 @@ def keep(name: str, found: Turns) -> None:
         (Path(folder) / f"{name}.json").write_text(json.dumps(found))
 
 
-def alternate(name: str, rows: int | None, file: Path, threads: int, own: str | None) -> Turns:
+def alternate(file: Path, threads: int, own: str | None) -> Turns:
     """Measure our side and LightGBM, with one thread and with two, in alternation."""
-    X, y, prices = table_of(name, rows)
-    np.savez(file, X=X, y=y, prices=prices)
     found: Turns = {side: [] for side in NOTHING}
     while len(found["ours"]) < TURNS and sum(t[1] for s in found.values() for t in s) < MOST_SECONDS:
         found["ours"].append(measure("ours", file, threads, own))
         found["one"].append(measure("lightgbm", file, 1))
-        found["lightgbm"].append(min(found["one"][-1], measure("lightgbm", file, 2)))
+        one = found["one"][-1]
+        two = measure("lightgbm", file, 2, cut=one[0])
+        found["lightgbm"].append(one if was_stopped(two) else min(one, two))
     return found
 
 
@@ -209,21 +236,28 @@ def run(threads: int) -> list[Line]:
     lines, details = [], []
     with tempfile.TemporaryDirectory() as folder:
         for name, rows in TABLES.items():
-            found, old = kept(name) or NOTHING, [NOT_MEASURED]
-            if not found["ours"] and name in chosen("FARTHING_TABLES"):
-                file = Path(folder) / "table.npz"
-                found = alternate(name, rows, file, threads, own)
-                if before and name in chosen("FARTHING_BEFORE_TABLES"):
-                    found["before"] = [measure("ours", file, threads, before)]
+            found = kept(name) or {side: [] for side in NOTHING}
+            file = Path(folder) / "table.npz"
+            wanted = name in chosen("FARTHING_TABLES") and not found["ours"]
+            asked = bool(before) and name in chosen("FARTHING_BEFORE_TABLES") and not found["before"]
+            if wanted or (asked and found["ours"]):
+                X, y, prices = table_of(name, rows)
+                np.savez(file, X=X, y=y, prices=prices)
+            if wanted:
+                found = alternate(file, threads, own)
                 keep(name, found)
-            if found["before"]:
-                old = found["before"]
+            if asked and found["ours"]:
+                cut = max(CUT * float(np.median([turn[0] for turn in found["ours"]])), LEAST_CUT)
+                found["before"] = [measure("ours", file, threads, before, cut)]
+                keep(name, found)
+            old = found["before"] or [NOT_MEASURED]
             of = {
                 side: np.median(np.array(values or [NOT_MEASURED]), axis=0) for side, values in found.items()
             }
             rivals = [("LightGBM", of["lightgbm"], of["one"], 1.0)]
             if before:
-                rivals.append(("before", np.array(old[0]), np.array(old[0]), 0.2))
+                said = "before, at least" if was_stopped(old[0]) else "before"
+                rivals.append((said, np.array(old[0]), np.array(old[0]), 0.2))
             for rival, theirs, alone, goal in rivals:
                 ours = of["ours"]
                 ratio = float(ours[0] / theirs[0])

@@ -23,7 +23,9 @@ public:
         index_t word = -1;  // the word of codes that holds all of them, or -1
     };
 
-    explicit ColumnTasks(const BinnedTable& table) : table_(table) {}
+    // IN  counts_binary: whether columns with two bins are counted together, see binary_columns.hpp.
+    explicit ColumnTasks(const BinnedTable& table, bool counts_binary = false)
+        : table_(table), counts_binary_(counts_binary) {}
 
     index_t size() const { return static_cast<index_t>(places_.size()); }
     // Position of the i-th selected column in the list it was selected from.
@@ -45,7 +47,8 @@ public:
     }
 
     // Sparse columns form one task, the first, because their entries are stored row by row. Columns of the same word
-    // form a task if there are enough words to keep all threads busy. The others go a few at a time.
+    // form a task if there are enough words to keep all threads busy, or if they have two bins and are counted together.
+    // The others go a few at a time.
     void make_tasks(int threads) {
         const index_t n_others = size() - n_sparse_;
         const index_t per_task = std::max<index_t>(1, std::min(kColumnsPerPass, n_others / threads));
@@ -53,12 +56,13 @@ public:
         tasks_.clear();
         if (n_sparse_ > 0) tasks_.push_back({0, n_sparse_, -1});
         for (index_t begin = n_sparse_; begin < size();) {
-            const Task shared = by_words ? columns_of_word(begin) : Task{begin, begin, -1};
+            const Task shared = by_words || counts_binary_ ? columns_of_word(begin) : Task{begin, begin, -1};
             Task task{begin, std::min(begin + per_task, size()), -1};
-            // The whole word only if most of its columns are wanted; the others would be counted for nothing.
-            if (2 * (shared.end - begin) > kColumnsPerWord) {
+            // The whole word only if enough of its columns are wanted; the others would be counted for nothing.
+            const index_t n_wanted = shared.end - begin;
+            if ((by_words && 2 * n_wanted > kColumnsPerWord) || (n_wanted >= kFewestBinary && is_binary(shared))) {
                 task = shared;
-            } else if (shared.end > begin) {
+            } else if (by_words && shared.end > begin) {
                 task.end = std::min(task.end, shared.end);
             }
             tasks_.push_back(task);
@@ -86,7 +90,10 @@ public:
     }
 
 private:
+    static constexpr index_t kFewestBinary = 3;
+
     const BinnedTable& table_;
+    const bool counts_binary_;
     std::vector<index_t> places_;
     std::vector<index_t> columns_;  // at these positions
     index_t n_sparse_ = 0;          // how many of them, at the front, are sparse
@@ -94,6 +101,13 @@ private:
 
     bool is_sparse(index_t column) const {
         return !table_.sparse.columns.empty() && table_.sparse.is_sparse.has(column);
+    }
+
+    // Whether all columns of a task are counted together, and take as long as kFewestBinary of them one by one.
+    bool is_binary(const Task& task) const {
+        if (!counts_binary_) return false;
+        return std::all_of(columns_.begin() + task.begin, columns_.begin() + task.end,
+                           [&](index_t column) { return table_.columns[column].n_bins == 2; });
     }
 
     // The run of selected columns from `begin` on that share its word; empty if that word is not full.

@@ -12,6 +12,7 @@
 
 #include "common/bits.hpp"
 #include "common/views.hpp"
+#include "grow/binary_columns.hpp"
 #include "grow/split.hpp"
 #include "table/bin_codes.hpp"
 #include "table/binned_table.hpp"
@@ -80,12 +81,32 @@ inline void dispatch_rows(const index_t* rows, index_t n, Add&& add) {
     }
 }
 
+// The histograms of the columns of one word that are wanted, all of which have two bins. Parameters as of fill_word.
+template <class Target>
+void fill_binary_word(const BinnedTable& table, const Target& target, index_t word, const bool* live,
+                      const index_t* rows, const typename Target::Row* targets, index_t n, std::int64_t* histogram) {
+    dispatch_rows(rows, n, [&](auto row_ids) {
+        const BinaryCounts counts(table.codes.word(word), targets, n, row_ids);
+        for (index_t c = 0; c < kColumnsPerWord; ++c) {
+            const index_t j = word * kColumnsPerWord + c;
+            if (live[c]) counts.store(c, histogram + table.first_bin[j] * target.width());
+        }
+    });
+}
+
 // The histograms of some columns of one word.
 // IN  live (8,): which columns of the word are wanted; rows (n,), ascending; targets (n,): theirs.
 // OUT histogram: the cells of those columns, cleared and filled.
 template <class Target>
 void fill_word(const BinnedTable& table, const Target& target, index_t word, const bool* live, const index_t* rows,
                const typename Target::Row* targets, index_t n, std::int64_t* histogram) {
+    if constexpr (CountsBinary<Target>::value) {
+        bool binary = true;
+        for (index_t c = 0; c < kColumnsPerWord; ++c) {
+            binary = binary && (!live[c] || table.columns[word * kColumnsPerWord + c].n_bins == 2);
+        }
+        if (binary) return fill_binary_word(table, target, word, live, rows, targets, n, histogram);
+    }
     const index_t width = target.width();
     const bool all = std::all_of(live, live + kColumnsPerWord, [](bool is) { return is; });
     // Unwanted columns are counted into this: cheaper than a branch per column.

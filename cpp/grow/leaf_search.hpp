@@ -52,7 +52,8 @@ public:
                SplitChooser<Target>& chooser, Workspace& workspace, RootHistogramUpdate* root_update)
         : table_(table), target_(target), options_(options), columns_(std::move(columns)), chooser_(chooser),
           root_update_(root_update), width_(target.width()), rows_(workspace.rows), bins_(workspace.bins),
-          column_tasks_(table), pool_(workspace.pool), spare_small_(workspace.spare_small),
+          column_tasks_(table, CountsBinary<Target>::value), pool_(workspace.pool),
+          spare_small_(workspace.spare_small),
           spare_large_(workspace.spare_large), small_splits_(workspace.small_splits),
           large_splits_(workspace.large_splits), small_constant_(workspace.small_constant),
           large_constant_(workspace.large_constant) {

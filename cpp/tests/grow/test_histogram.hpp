@@ -97,6 +97,63 @@ inline void histograms_are_counts() {
     }
 }
 
+// Columns with two bins are counted together, a word at a time: the counts of one row after another, whatever is
+// missing, and nothing is written to columns that are not wanted.
+inline void words_of_binary_columns_are_counts() {
+    using Target = GradientTarget<GradientSums::full>;
+    for (const double share_missing : {0.0, 0.2}) {
+        for (const index_t n_rows : {2, 3, 33, 1025}) {
+            Random random(11);
+            Values values{n_rows, kColumnsPerWord, {}, std::vector<index_t>(kColumnsPerWord, 0)};
+            for (index_t i = 0; i < n_rows * kColumnsPerWord; ++i) {
+                const double x = random.chance(0.3) ? 1 : 0;
+                values.data.push_back(i >= 2 * kColumnsPerWord && random.chance(share_missing) ? kNan : x);
+            }
+            // The first two rows have both values, so that every column has two bins.
+            for (index_t j = 0; j < kColumnsPerWord; ++j) values.at(0, j) = 1 - (values.at(1, j) = j % 2);
+            const BinnedTable table = values.bin();
+            const auto gradients = make_numbers(n_rows, 7);
+            const auto hessians = make_weights(n_rows, 8);
+            const Target target(view(gradients), view(hessians), 0.0);
+            for (const index_t step : {1, 2}) {
+                std::vector<index_t> rows;
+                std::vector<Target::Row> targets;
+                for (index_t row = 0; row < n_rows; row += step) {
+                    rows.push_back(row);
+                    targets.push_back(target.row(row));
+                }
+                const bool live[kColumnsPerWord] = {true, true, false, true, true, true, false, true};
+                std::vector<std::int64_t> expected(static_cast<std::size_t>(3 * table.n_all_bins()), 0);
+                for (index_t j = 0; j < kColumnsPerWord; ++j) {
+                    CHECK(table.columns[j].n_bins == 2);
+                    std::int64_t* cells = expected.data() + 3 * table.first_bin[j];
+                    if (!live[j]) std::fill(cells, cells + 9, 99);
+                    for (const index_t row : rows) {
+                        if (live[j]) target.add(cells + 3 * bin_at(table, row, j), target.row(row));
+                    }
+                }
+                std::vector<std::int64_t> found(expected.size(), 99);
+                fill_word(table, target, 0, live, rows.data(), targets.data(), static_cast<index_t>(rows.size()),
+                          found.data());
+                CHECK(found == expected);
+                // Without AVX2.
+                BinarySums sums[2];
+                BinaryTotal total;
+                count_binary_plain(table.codes.word(0), 0, targets.data(), static_cast<index_t>(rows.size()),
+                                   ListedRows{rows.data()}, sums, total);
+                for (index_t j = 0; j < kColumnsPerWord; ++j) {
+                    if (!live[j]) continue;
+                    const auto lane = static_cast<int>(j % kBinaryLanes);
+                    const std::int64_t* second = expected.data() + 3 * (table.first_bin[j] + 1);
+                    CHECK(static_cast<std::int64_t>(sums[j / kBinaryLanes].gradients[lane]) == second[0]);
+                    CHECK(static_cast<std::int64_t>(sums[j / kBinaryLanes].hessians[lane]) == second[1]);
+                    CHECK(static_cast<std::int64_t>(sums[j / kBinaryLanes].rows[lane]) == second[2]);
+                }
+            }
+        }
+    }
+}
+
 // Packed, separate, and with hessians of one: the same sums.
 inline void the_three_kinds_of_sums_agree() {
     const index_t n = 5000;
@@ -178,6 +235,7 @@ inline void labels_that_are_no_classes_are_refused() {
 
 inline void test_histogram() {
     RUN(histograms_are_counts);
+    RUN(words_of_binary_columns_are_counts);
     RUN(the_three_kinds_of_sums_agree);
     RUN(the_pool_lends_as_many_as_it_has);
     RUN(impurities_are_those_of_the_papers);

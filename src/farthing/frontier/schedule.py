@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, Final
 
 from joblib import Parallel, delayed
@@ -15,11 +16,13 @@ from farthing.frontier.fold_curves import Judged
 from farthing.frontier.progress_bar import Progress
 from farthing.frontier.race import heats, survivors
 from farthing.frontier.result_cache import ResultCache, digest
+from farthing.frontier.side_by_side import is_own, n_side_by_side, run_side_by_side
 from farthing.frontier.sweep_run import (
     TRIAL,
     FitLimits,
     Results,
     SweepRun,
+    Task,
     curves_of,
     fit_and_score,
     setting,
@@ -190,13 +193,31 @@ class _Schedule:
         cut: set[int] = set()
         # Unordered, so that the bar and the cache move on as fits finish. Results are keyed by task: the
         # order in which they arrive changes nothing.
-        pool = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-        for task, result in pool(self._left(most, cut, until)):
+        for task, result in self._in_parallel(self._left(most, cut, until), n_jobs):
             if result is None:
                 cut.add(task[0])
             else:
                 self.results[task] = result
                 self._bar.step(self._tried[task[0]].method, task[0], result["seconds"])
+
+    def _in_parallel(self, fits: Iterable[Any], n_jobs: int | None) -> Iterable[tuple[Task, Any]]:
+        """Yield the results of fits as they finish."""
+        n_threads = n_side_by_side(n_jobs, self._run.n_cells) if self._has_threads else 1
+        if n_threads == 1:
+            found: Iterable[tuple[Task, Any]] = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(fits)
+            return found
+        for fold in self._heat:
+            self._run.rows_of(fold)  # made once, before the threads ask for it
+        calls = [partial(fit, *args, **options) for fit, args, options in fits]
+        return run_side_by_side(calls, n_threads)
+
+    @cached_property
+    def _has_threads(self) -> bool:
+        """Whether fits may run in threads."""
+        # A time limit is one of the process, and code of others may not bear threads.
+        scorer = self._run.scorer
+        own = all(is_own(one.estimator) for one in self._tried) and is_own(scorer) and not scorer.calls_back
+        return own and math.isinf(self._end)
 
     def _left(self, most: float, cut: set[int], until: float) -> Iterator[Any]:
         """Yield the fits to do; a generator, so that the clock is read when a fit is dispatched."""

@@ -93,6 +93,12 @@ class ScikitLearnScore(Scorer):
         return _spread(np.array(drawn))
 
 
+class OwnScore(ScikitLearnScore):
+    """A function of the user's own, as a scorer of scikit-learn."""
+
+    calls_back = True
+
+
 class LinearizedScore(ScikitLearnScore):
     """A score of scikit-learn whose standard error has a closed form, see `farthing.frontier.linearized`.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from farthing.frontier.evaluation import Evaluation
 from farthing.typing import Floats
@@ -37,9 +37,12 @@ class Scorer(ABC):
     ----------
     name : str
         What the score is called.
+    calls_back : bool
+        Whether it calls a function of the user's own, which may not bear threads.
     """
 
     name: str
+    calls_back: ClassVar[bool] = False
 
     @abstractmethod
     def __call__(self, evaluation: Evaluation) -> tuple[float, float]:

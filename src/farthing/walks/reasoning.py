@@ -23,8 +23,8 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
-from farthing.trees import rows_of
-from farthing.typing import Floats, Integers
+from farthing.typing import Flags, Floats
+from farthing.walks.node_notes import NodeNotes, notes_of
 from farthing.walks.policy import Policy
 from farthing.walks.reason import Expectation, Outcome, Reason, RunnerUp, StopReason
 from farthing.walks.row_walk import RowWalk
@@ -60,6 +60,7 @@ class _After(NamedTuple):
     belief: tuple[Any, dict[Any, float] | None]
     labels: Floats | None
     asks: str | None
+    node: int = -1  # where a single tree stands then
 
 
 @dataclass(frozen=True)
@@ -92,11 +93,11 @@ class Reasoning:
         assert column is not None
         sheet, ledger = row_walk.ledger.sheet, row_walk.ledger
         feature, price = sheet.features[column], float(ledger.price(column))
-        split, ways = _ways(row_walk)
+        split, ways = self._ways(row_walk)
         if split is None or not ways:
             return self._by_expectation(row_walk, feature, price)
-        now = self.belief(row_walk)
-        after, risk, fall, known = self._foreseen(row_walk, now, ways)
+        now = self._now(row_walk, split)
+        after, risk, fall, known = self._foreseen(row_walk, now, split, ways)
         estimated = not (split.is_alone and known) or self.factor != 1
         return Reason(
             feature,
@@ -115,10 +116,10 @@ class Reasoning:
 
     def expected(self, row_walk: RowWalk) -> tuple[str, float | None]:
         """Return the measure and the fall of `of_question`, without the rest, which takes longer."""
-        _, ways = _ways(row_walk)
-        if ways:
-            now = self.belief(row_walk)
-            return _measure(now), self.factor * self._foreseen(row_walk, now, ways)[2]
+        split, ways = self._ways(row_walk)
+        if split is not None and ways:
+            now = self._now(row_walk, split)
+            return _measure(now), self.factor * self._foreseen(row_walk, now, split, ways)[2]
         told = getattr(row_walk.policy, "expectation", None)
         given: Expectation | None = None if told is None else told()
         if given is None:
@@ -126,16 +127,37 @@ class Reasoning:
         return given.measure, self.factor * given.fall
 
     def _foreseen(
-        self, row_walk: RowWalk, now: tuple[Any, dict[Any, float] | None], ways: list[Way]
+        self, row_walk: RowWalk, now: tuple[Any, dict[Any, float] | None], split: Split, ways: list[Way]
     ) -> tuple[list[_After], float, float, bool]:
         """Return what follows each way, the risk, its fall, and whether the labels at the nodes are known."""
         after = [self._after(row_walk, way) for way in ways]
+        if not split.is_alone:
+            return (after, *self._falls(now, ways, after))
+        # In a single tree all of it follows from the nodes; a row that has bought nothing has the prior.
+        key = split.node, bool(row_walk.looked.any()), *(one.node for one in after)
+        return (after, *self._notes.once(key, lambda: self._falls(now, ways, after)))
+
+    def _falls(
+        self, now: tuple[Any, dict[Any, float] | None], ways: list[Way], after: list[_After]
+    ) -> tuple[float, float, bool]:
+        """Return the risk, its fall, and whether the labels at the nodes are known."""
         moved = np.array([_vector(one.belief) for one in after])
         shares = [one.labels for one in after if one.labels is not None]
         known = len(shares) == len(after)
         weights = np.array([way.probability for way in ways])
         risk, fall = expected_fall(_vector(now), moved, np.array(shares) if known else moved, weights)
-        return after, risk, fall, known
+        return risk, fall, known
+
+    def _ways(self, row_walk: RowWalk) -> tuple[Split | None, list[Way]]:
+        """Return the split that decides the question, and the ways out of it; None and [] without one."""
+        split = split_of(row_walk.policy)
+        if split is None or split.column != row_walk.column:
+            return None, []
+        return split, self._notes.ways(split)
+
+    @property
+    def _notes(self) -> NodeNotes:
+        return notes_of(self.model)
 
     def _corrected(self, source: str) -> str:
         return source if self.factor == 1 else f"{source}, times {self.factor:.2f} by held-out rows"
@@ -184,7 +206,7 @@ class Reasoning:
 
     def belief(self, row_walk: RowWalk) -> tuple[Any, dict[Any, float] | None]:
         """Return the prediction of now, and the probability of each class."""
-        return self.conclude(row_walk.output()[np.newaxis], row_walk.looked[np.newaxis])  # type: ignore[no-any-return]
+        return self._concluded(row_walk.output(), row_walk.looked)
 
     def _after(self, row_walk: RowWalk, way: Way) -> _After:
         """Return what is believed after an answer, and what would be asked then."""
@@ -196,12 +218,28 @@ class Reasoning:
             copy = row_walk.fork(self.model.policy(self.seed))
             copy.buy(way.answer)
             policy, column, looked = copy.policy, copy.column, copy.looked
+        asks = None if column is None else row_walk.ledger.sheet.features[column]
         stand = stand_of(policy)
-        return _After(
-            self.conclude(policy.output()[np.newaxis], looked[np.newaxis]),
-            None if stand is None else self.model.label_shares(stand),
-            None if column is None else row_walk.ledger.sheet.features[column],
+        if stand is None:
+            return _After(self._concluded(policy.output(), looked), None, asks)
+        if len(stand.nodes) != 1 or stand.forest.n_trees != 1:
+            return _After(self._concluded(policy.output(), looked), self.model.label_shares(stand), asks)
+        node = int(stand.nodes[0])
+        belief, labels = self._notes.once(
+            ("after", node),
+            lambda: (self._concluded(policy.output(), looked), self.model.label_shares(stand)),
         )
+        return _After(_copied(belief), labels, asks, node)
+
+    def _now(self, row_walk: RowWalk, split: Split) -> tuple[Any, dict[Any, float] | None]:
+        """Return the belief at a split; that at a node of a single tree is found once."""
+        if not split.is_alone:
+            return self.belief(row_walk)
+        key = "now", split.node, bool(row_walk.looked.any())
+        return self._notes.once(key, lambda: self.belief(row_walk))  # type: ignore[no-any-return]
+
+    def _concluded(self, output: Floats, looked: Flags) -> tuple[Any, dict[Any, float] | None]:
+        return self.conclude(output[np.newaxis], looked[np.newaxis])  # type: ignore[no-any-return]
 
     def _runner_up(self, row_walk: RowWalk, split: Split) -> RunnerUp | None:
         """Return the best other feature at the current nodes of later trees, by fall per price."""
@@ -210,7 +248,7 @@ class Reasoning:
         places = np.flatnonzero((columns >= 0) & (columns != split.column))
         if not len(places):
             return None
-        spreads = _spreads(split, nodes[places], split.tree + 1 + places)
+        spreads = self._notes.spreads(split, nodes[places])
         best, rate = -1, 0.0
         prices: dict[int, float] = {}
         for place, spread in zip(places.tolist(), spreads.tolist(), strict=True):
@@ -228,7 +266,7 @@ class Reasoning:
 
     def _local_fall(self, split: Split) -> float:
         """Return the expected fall by the test of one tree, the others left as they are."""
-        ways = split.ways()
+        ways = self._notes.ways(split)
         stands = [split.stand, *(split.moved(way.node) for way in ways)]
         outputs = np.array([stand.output for stand in stands])
         beliefs = self.model.believe(outputs).reshape(len(outputs), -1)
@@ -285,14 +323,6 @@ def expected_fall(now: Floats, after: Floats, labels: Floats, weights: Floats) -
     return float(weights @ before), float(weights @ (before - then))
 
 
-def _ways(row_walk: RowWalk) -> tuple[Split | None, list[Way]]:
-    """Return the split that decides the question, and the ways out of it; None and none if there is none."""
-    split = split_of(row_walk.policy)
-    if split is None or split.column != row_walk.column:
-        return None, []
-    return split, split.ways()
-
-
 def split_of(policy: object) -> Split | None:
     """Return the split that a policy stands at; None if it has none, or does not say."""
     split = getattr(policy, "split", None)
@@ -305,13 +335,9 @@ def stand_of(policy: object) -> Stand | None:
     return None if stand is None else stand()
 
 
-def _spreads(split: Split, nodes: Integers, trees: Integers) -> Floats:
-    """Return the variance of the scores over the two ways out of some nodes, shape (n_nodes,)."""
-    forest, scores = split.forest, split.scores
-    left, right = (forest.offsets[trees] + child[nodes] for child in (forest.left, forest.right))
-    one, other = forest.cover[left], forest.cover[right]
-    apart = ((rows_of(scores, left) - rows_of(scores, right)) ** 2).sum(axis=1)
-    return np.asarray(one * other * apart / np.maximum(one + other, 1e-300) ** 2)
+def _copied(belief: tuple[Any, dict[Any, float] | None]) -> tuple[Any, dict[Any, float] | None]:
+    """Return a belief that its owner may change."""
+    return belief[0], None if belief[1] is None else dict(belief[1])
 
 
 def _is_class(belief: tuple[Any, dict[Any, float] | None]) -> bool:

@@ -22,7 +22,6 @@ from __future__ import annotations
 import math
 from typing import Final
 
-import numpy as np
 from scipy.special import bdtr, ndtri_exp
 
 from farthing.typing import Floats

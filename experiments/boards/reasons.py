@@ -192,9 +192,9 @@ def page(results: Sequence[dict[str, Any]]) -> str:
         "(median of each pair, in Python, on a machine with other work); a few microseconds, which a core "
         "could take, are not reached.",
         "A slope of 1 means that an answer lowers the loss of new rows by as much as the reason says. "
-        "Predicted falls are those of the training rows times a factor. It comes from the training rows, too: "
+        "Predicted falls are those of the training rows times a factor, which comes from these rows, too: "
         f"the method is fitted {N_FOLDS} more times without a part of them, which is then walked. Beside it "
-        f"are the slopes with the factor of {N_REFERENCE} held-out rows with labels, and without any. Losses: "
+        f"are slopes with the factor of {N_REFERENCE} held-out rows with labels, and without any. Losses: "
         "the Brier score, for the cascade the error of the label over a whole stage, for the regression (of "
         "the most frequent label against the others) the squared error.",
         markdown(
@@ -212,7 +212,7 @@ def page(results: Sequence[dict[str, Any]]) -> str:
         ),
         markdown(
             [
-                "table", "method", "walks", "questions", "predicted", "realised", "factor", "of held-out rows",
+                "table", "method", "walks", "questions", "predicted", "realised", "factor", "held-out",
                 "slope", "s.e.", "time (us)",
             ],
             [

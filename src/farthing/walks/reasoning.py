@@ -134,7 +134,7 @@ class Reasoning:
         if not split.is_alone:
             return (after, *self._falls(now, ways, after))
         # In a single tree all of it follows from the nodes; a row that has bought nothing has the prior.
-        key = split.node, bool(row_walk.looked.any()), *(one.node for one in after)
+        key = split.forest, split.node, bool(row_walk.looked.any()), *(one.node for one in after)
         return (after, *self._notes.once(key, lambda: self._falls(now, ways, after)))
 
     def _falls(
@@ -235,7 +235,7 @@ class Reasoning:
         """Return the belief at a split; that at a node of a single tree is found once."""
         if not split.is_alone:
             return self.belief(row_walk)
-        key = "now", split.node, bool(row_walk.looked.any())
+        key = "now", split.forest, split.node, bool(row_walk.looked.any())
         return self._notes.once(key, lambda: self.belief(row_walk))  # type: ignore[no-any-return]
 
     def _concluded(self, output: Floats, looked: Flags) -> tuple[Any, dict[Any, float] | None]:

@@ -226,7 +226,7 @@ class Reasoning:
             return _After(self._concluded(policy.output(), looked), self.model.label_shares(stand), asks)
         node = int(stand.nodes[0])
         belief, labels = self._notes.once(
-            ("after", node),
+            ("after", stand.forest, node),
             lambda: (self._concluded(policy.output(), looked), self.model.label_shares(stand)),
         )
         return _After(_copied(belief), labels, asks, node)

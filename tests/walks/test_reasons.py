@@ -322,3 +322,28 @@ def test_what_is_kept_of_nodes_is_what_would_be_found_again(table):
                 assert str(walk.ask.reason) == str(fresh.ask.reason)
                 assert walk.ask.reason == fresh.ask.reason
                 walk.tell(row[costs.column(ask.feature)])
+
+
+def test_a_cascade_speaks_of_one_risk(heart):
+    """Reasons of questions and of the end have the same measure, from held-out rows of similar risk."""
+    cascade = MiserCascadeClassifier(heart.costs, n_estimators=10, n_stages=4, random_state=0)
+    model = cascade.fit(heart.X[:200], heart.y[:200])
+    fitted, checked = model.fitted_, 0
+    for row in range(200, 230):
+        walk, spoken = model.walk(), set()
+        while (ask := walk.ask) is not None:
+            if ask.reason.fall is not None:
+                spoken.add(ask.reason.measure)
+            walk.tell(heart.X.iloc[row][ask.feature])
+        end = walk.stop_reason
+        if spoken:
+            assert spoken == {end.measure}
+            checked += 1
+        stage = next(
+            s for s in range(len(fitted.chain)) if fitted.owned(fitted.chain)[s].sum() == len(walk.answers)
+        )
+        place = fitted.chain[stage]
+        risk = 1 - max(walk.decision.probabilities.values())
+        alike = fitted.similar_rows(place, risk)
+        assert end.risk == pytest.approx(fitted.held_errors[place, alike].mean())
+    assert checked

@@ -678,7 +678,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         Returns
         -------
         estimator
-            It shares the learned parts with this one, which is left as it is. A certificate is not kept.
+            It shares the learned parts with this one, which is left as it is. A certificate is not kept; its
+            budget is, as one without a guarantee.
 
         Raises
         ------
@@ -688,11 +689,15 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         check_is_fitted(self)
         own = self.fitted_.costs
         sheet = CostSheet.of(costs, own.features[: own.n_columns]).with_calls(own.call_prices())
+        aimed, certificate = self, self.fitted_.certificate
+        if certificate is not None and certificate.budget is not None and getattr(self, "budget", 0) is None:
+            # The budget stays without its guarantee, since nothing was tested at these prices.
+            aimed = self.variant({"budget": certificate.budget, "guarantee": None}, self.fitted_)
         try:
-            model = self.repriced(sheet)
+            model = aimed.repriced(sheet)
         except RepriceError as error:
             raise RepriceError(f"{type(self).__name__} cannot be moved to other prices: {error}") from None
-        return self.variant({"costs": sheet.without_calls()}, replace(model, certificate=None))
+        return aimed.variant({"costs": sheet.without_calls()}, replace(model, certificate=None))
 
     def repriced(self, costs: CostSheet) -> FittedModel:  # noqa: ARG002
         """Return the fitted model at other prices, see `reprice`; by default a RepriceError."""

@@ -202,6 +202,10 @@ class _TranslatedPolicy:
         told = getattr(self._policy, "expectation", None)
         return None if told is None else told()
 
+    def standing(self) -> tuple[str, float] | None:
+        told = getattr(self._policy, "standing", None)
+        return None if told is None else told()
+
     def why_ended(self) -> str | None:
         told = getattr(self._policy, "why_ended", None)
         return None if told is None else str(told())

@@ -169,11 +169,14 @@ class Reasoning:
         dear = tuple(features[column] for column in row_walk.too_expensive)
         told = getattr(row_walk.policy, "why_ended", None)
         why = None if told is None else told()
+        # In the measure of the reasons before it, if the method has one of its own.
+        told = getattr(row_walk.policy, "standing", None)
+        measure, risk = (None if told is None else told()) or (_measure(now), self._risk(row_walk, now))
         return StopReason(
             "budget" if dear else "finished",
             why or "the model has no further question",
-            self._risk(row_walk, now),
-            _measure(now),
+            risk,
+            measure,
             dear,
             tuple(features[column] for column in row_walk.refused),
         )

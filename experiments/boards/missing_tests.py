@@ -42,8 +42,8 @@ METHODS: Final[dict[str, Callable[[CostSheet], Any]]] = {
         costs=costs, n_estimators=20, max_depth=3, tradeoff=0.02, relative=True
     ),
 }
-#: Of the intensive care stays, with a smaller price of money: at that of the methods above they ask for next to
-#: nothing that records lack.
+#: Of the intensive care stays, with a smaller price of money: at that of the methods above they ask for
+#: next to nothing that records lack.
 REAL_METHODS: Final[dict[str, Callable[[CostSheet], Any]]] = {
     "tree": lambda costs: BudgetTreeClassifier(
         costs=costs, max_depth=5, min_samples_leaf=20, cost_rule="penalty", tradeoff=1e-4
@@ -183,7 +183,12 @@ def _mean(own: Sequence[dict[str, Any]], key: str) -> float:
 
 def covered_share(results: Sequence[dict[str, Any]], kind: str, what: str) -> float:
     """Return the share of intervals that hold the truth."""
-    return float(np.mean([holds(*one[what][kind][1:], one["truth"][what]) for one in results]))
+    return float(np.mean([_held(one, kind, what) for one in results]))
+
+
+def _held(one: dict[str, Any], kind: str, what: str) -> bool:
+    _, low, high = one[what][kind]
+    return holds(low, high, one["truth"][what])
 
 
 def holds(low: float, high: float, truth: float) -> bool:
@@ -267,10 +272,9 @@ def page(results: Sequence[dict[str, Any]], real: dict[str, Any] | None) -> str:
         text += [
             "## Intensive care",
             f"PhysioNet 2012, {real['rows']} stays to judge by and as many to learn from; always predicting "
-            "survival "
-            f"is right in {real['prior']:.4f}. Prices are made up, and listed in the script: what a nurse reads 1, "
-            "chemistry 4, arterial pressures 6, liver values 8, blood gases 12, cardiac enzymes 25. The methods "
-            "are those of above with a smaller price of money. The truth is not known.",
+            f"survival is right in {real['prior']:.4f}. Prices are made up, and listed in the script: what a "
+            "nurse reads 1, chemistry 4, arterial pressures 6, liver values 8, blood gases 12, cardiac enzymes "
+            "25. The methods are those above with a smaller price of money. The truth is not known.",
             markdown(
                 ["model, its fit", "complete", "effective rows", "questions below the floor",
                  "accuracy: naive", "direct", "inverse propensity", "doubly robust", "spend: naive",

@@ -273,8 +273,8 @@ def page(results: Sequence[dict[str, Any]], real: dict[str, Any] | None) -> str:
             "## Intensive care",
             f"PhysioNet 2012, {real['rows']} stays to judge by and as many to learn from; always predicting "
             f"survival is right in {real['prior']:.4f}. Prices are made up, and listed in the script: what a "
-            "nurse reads 1, chemistry 4, arterial pressures 6, liver values 8, blood gases 12, cardiac enzymes "
-            "25. The methods are those above with a smaller price of money. The truth is not known.",
+            "nurse reads 1, chemistry 4, arterial pressures 6, liver values 8, blood gases 12, cardiac "
+            "enzymes 25. The methods are those above with a smaller price of money. The truth is not known.",
             markdown(
                 ["model, its fit", "complete", "effective rows", "questions below the floor",
                  "accuracy: naive", "direct", "inverse propensity", "doubly robust", "spend: naive",

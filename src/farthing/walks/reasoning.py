@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from farthing.walks.policy import Policy
 from farthing.walks.reason import Expectation, Outcome, Reason, RunnerUp, StopReason
 from farthing.walks.row_walk import RowWalk
 from farthing.walks.split import Split, Stand, Way
+
+# A prediction, and the probability of each class, if there are classes.
+Belief: TypeAlias = tuple[Any, dict[Any, float] | None]
 
 # Trees after the current one among which the runner-up is looked for.
 _LOOKED_AHEAD: Final = 64
@@ -45,8 +48,12 @@ class Explained(Protocol):
         """Return probabilities (n_rows, n_classes) or values (n_rows,) of a split's outputs."""
         ...
 
-    def label_shares(self, stand: Stand) -> Floats | None:
-        """Return the shares of the labels, (n_classes,), or their mean, (1,), where a row stands."""
+    def conclude_rows(self, outputs: Floats, looked: Flags) -> list[Belief]:
+        """Return the prediction and the probability of each class, for each row."""
+        ...
+
+    def label_shares(self, stands: Sequence[Stand]) -> Floats | None:
+        """Return shares of the labels, (n_stands, n_classes), or their means, (n_stands, 1)."""
         ...
 
     def likely_answers(self, column: int) -> Sequence[float]:
@@ -54,13 +61,23 @@ class Explained(Protocol):
         ...
 
 
-class _After(NamedTuple):
-    """What follows an answer."""
+class _Ahead(NamedTuple):
+    """Where an answer leads to."""
 
-    belief: tuple[Any, dict[Any, float] | None]
-    labels: Floats | None
+    output: Floats
+    looked: Flags
+    stand: Stand | None
     asks: str | None
-    node: int = -1  # where a single tree stands then
+
+
+class _Foreseen(NamedTuple):
+    """What is believed now and after each answer; the risk, its fall, and whether labels are known."""
+
+    now: Belief
+    after: list[Belief]
+    risk: float
+    fall: float
+    known: bool
 
 
 @dataclass(frozen=True)
@@ -96,8 +113,7 @@ class Reasoning:
         split, ways = self._ways(row_walk)
         if split is None or not ways:
             return self._by_expectation(row_walk, feature, price)
-        now = self._now(row_walk, split)
-        after, risk, fall, known = self._foreseen(row_walk, now, split, ways)
+        ahead, (now, after, risk, fall, known) = self._foreseen(row_walk, split, ways)
         estimated = not (split.is_alone and known) or self.factor != 1
         return Reason(
             feature,
@@ -107,8 +123,8 @@ class Reasoning:
             self.factor * fall,
             self._runner_up(row_walk, split),
             tuple(
-                Outcome(self._shown(column, way), way.probability, *one.belief, one.asks)
-                for way, one in zip(ways, after, strict=True)
+                Outcome(self._shown(column, way), way.probability, *_copied(belief), one.asks)
+                for way, one, belief in zip(ways, ahead, after, strict=True)
             ),
             estimated,
             self._corrected(_SOURCES[known, split.is_alone]),
@@ -118,35 +134,36 @@ class Reasoning:
         """Return the measure and the fall of `of_question`, without the rest, which takes longer."""
         split, ways = self._ways(row_walk)
         if split is not None and ways:
-            now = self._now(row_walk, split)
-            return _measure(now), self.factor * self._foreseen(row_walk, now, split, ways)[2]
+            found = self._foreseen(row_walk, split, ways)[1]
+            return _measure(found.now), self.factor * found.fall
         told = getattr(row_walk.policy, "expectation", None)
         given: Expectation | None = None if told is None else told()
         if given is None:
             return _measure(self.belief(row_walk)), None
         return given.measure, self.factor * given.fall
 
-    def _foreseen(
-        self, row_walk: RowWalk, now: tuple[Any, dict[Any, float] | None], split: Split, ways: list[Way]
-    ) -> tuple[list[_After], float, float, bool]:
-        """Return what follows each way, the risk, its fall, and whether the labels at the nodes are known."""
-        after = [self._after(row_walk, way) for way in ways]
+    def _foreseen(self, row_walk: RowWalk, split: Split, ways: list[Way]) -> tuple[list[_Ahead], _Foreseen]:
+        """Return where answers lead to, what is believed then, and by how much the risk falls."""
+        ahead = [self._ahead(row_walk, way) for way in ways]
         if not split.is_alone:
-            return (after, *self._falls(now, ways, after))
+            return ahead, self._judged(row_walk, ways, ahead)
         # In a single tree all of it follows from the nodes; a row that has bought nothing has the prior.
-        key = split.forest, split.node, bool(row_walk.looked.any()), *(one.node for one in after)
-        return (after, *self._notes.once(key, lambda: self._falls(now, ways, after)))
+        nodes = [-1 if one.stand is None else int(one.stand.nodes[-1]) for one in ahead]
+        key = split.forest, split.node, bool(row_walk.looked.any()), *nodes
+        return ahead, self._notes.once(key, lambda: self._judged(row_walk, ways, ahead))
 
-    def _falls(
-        self, now: tuple[Any, dict[Any, float] | None], ways: list[Way], after: list[_After]
-    ) -> tuple[float, float, bool]:
-        """Return the risk, its fall, and whether the labels at the nodes are known."""
-        moved = np.array([_vector(one.belief) for one in after])
-        shares = [one.labels for one in after if one.labels is not None]
-        known = len(shares) == len(after)
+    def _judged(self, row_walk: RowWalk, ways: list[Way], ahead: list[_Ahead]) -> _Foreseen:
+        """Return what `_foreseen` does; all rows at once, since each array operation takes its time."""
+        now, *after = self.model.conclude_rows(
+            np.array([row_walk.output(), *(one.output for one in ahead)]),
+            np.array([row_walk.looked, *(one.looked for one in ahead)]),
+        )
+        moved = np.array([_vector(one) for one in after])
+        stands = [one.stand for one in ahead if one.stand is not None]
+        labels = self.model.label_shares(stands) if len(stands) == len(ahead) else None
         weights = np.array([way.probability for way in ways])
-        risk, fall = expected_fall(_vector(now), moved, np.array(shares) if known else moved, weights)
-        return risk, fall, known
+        risk, fall = expected_fall(_vector(now), moved, moved if labels is None else labels, weights)
+        return _Foreseen(now, after, risk, fall, labels is not None)
 
     def _ways(self, row_walk: RowWalk) -> tuple[Split | None, list[Way]]:
         """Return the split that decides the question, and the ways out of it; None and [] without one."""
@@ -192,7 +209,7 @@ class Reasoning:
         risk = self._risk(row_walk, now)
         return Reason(feature, price, _measure(now), risk, None, None, (), True, "the belief of now alone")
 
-    def _risk(self, row_walk: RowWalk, now: tuple[Any, dict[Any, float] | None]) -> float | None:
+    def _risk(self, row_walk: RowWalk, now: Belief) -> float | None:
         """Return the expected Brier score of a belief, by the labels of rows that stand there, if known.
 
         The same labels as in the reasons of questions, so that the risk after the last answer is the one that
@@ -203,16 +220,16 @@ class Reasoning:
         belief, stand = _vector(now), stand_of(row_walk.policy)
         # A row that has bought nothing has the prior, wherever missing values lead it.
         stands = stand is not None and len(stand.nodes) > 0 and bool(row_walk.looked.any())
-        labels = self.model.label_shares(stand) if stand is not None and stands else None
-        labels = belief if labels is None else labels
+        shares = self.model.label_shares([stand]) if stand is not None and stands else None
+        labels = belief if shares is None else shares[0]
         return float(belief @ belief - 2 * belief @ labels + 1)
 
-    def belief(self, row_walk: RowWalk) -> tuple[Any, dict[Any, float] | None]:
+    def belief(self, row_walk: RowWalk) -> Belief:
         """Return the prediction of now, and the probability of each class."""
         return self._concluded(row_walk.output(), row_walk.looked)
 
-    def _after(self, row_walk: RowWalk, way: Way) -> _After:
-        """Return what is believed after an answer, and what would be asked then."""
+    def _ahead(self, row_walk: RowWalk, way: Way) -> _Ahead:
+        """Return where an answer leads to, and what would be asked then."""
         policy, column, looked = row_walk.foresee(way.answer), None, row_walk.looked
         if policy is not None:
             column, looked = policy.wants(row_walk.ledger), looked.copy()
@@ -222,26 +239,9 @@ class Reasoning:
             copy.buy(way.answer)
             policy, column, looked = copy.policy, copy.column, copy.looked
         asks = None if column is None else row_walk.ledger.sheet.features[column]
-        stand = stand_of(policy)
-        if stand is None:
-            return _After(self._concluded(policy.output(), looked), None, asks)
-        if len(stand.nodes) != 1 or stand.forest.n_trees != 1:
-            return _After(self._concluded(policy.output(), looked), self.model.label_shares(stand), asks)
-        node = int(stand.nodes[0])
-        belief, labels = self._notes.once(
-            ("after", stand.forest, node),
-            lambda: (self._concluded(policy.output(), looked), self.model.label_shares(stand)),
-        )
-        return _After(_copied(belief), labels, asks, node)
+        return _Ahead(policy.output(), looked, stand_of(policy), asks)
 
-    def _now(self, row_walk: RowWalk, split: Split) -> tuple[Any, dict[Any, float] | None]:
-        """Return the belief at a split; that at a node of a single tree is found once."""
-        if not split.is_alone:
-            return self.belief(row_walk)
-        key = "now", split.forest, split.node, bool(row_walk.looked.any())
-        return self._notes.once(key, lambda: self.belief(row_walk))  # type: ignore[no-any-return]
-
-    def _concluded(self, output: Floats, looked: Flags) -> tuple[Any, dict[Any, float] | None]:
+    def _concluded(self, output: Floats, looked: Flags) -> Belief:
         return self.conclude(output[np.newaxis], looked[np.newaxis])  # type: ignore[no-any-return]
 
     def _runner_up(self, row_walk: RowWalk, split: Split) -> RunnerUp | None:
@@ -273,9 +273,8 @@ class Reasoning:
         stands = [split.stand, *(split.moved(way.node) for way in ways)]
         outputs = np.array([stand.output for stand in stands])
         beliefs = self.model.believe(outputs).reshape(len(outputs), -1)
-        shares = [self.model.label_shares(stand) for stand in stands[1:]]
-        known = [one for one in shares if one is not None]
-        labels = np.array(known) if len(known) == len(ways) else beliefs[1:]
+        shares = self.model.label_shares(stands[1:])
+        labels = beliefs[1:] if shares is None else shares
         weights = np.array([way.probability for way in ways])
         return self.factor * expected_fall(beliefs[0], beliefs[1:], labels, weights)[1]
 
@@ -338,19 +337,19 @@ def stand_of(policy: object) -> Stand | None:
     return None if stand is None else stand()
 
 
-def _copied(belief: tuple[Any, dict[Any, float] | None]) -> tuple[Any, dict[Any, float] | None]:
+def _copied(belief: Belief) -> Belief:
     """Return a belief that its owner may change."""
     return belief[0], None if belief[1] is None else dict(belief[1])
 
 
-def _is_class(belief: tuple[Any, dict[Any, float] | None]) -> bool:
+def _is_class(belief: Belief) -> bool:
     return belief[1] is not None
 
 
-def _measure(belief: tuple[Any, dict[Any, float] | None]) -> str:
+def _measure(belief: Belief) -> str:
     return "Brier score" if _is_class(belief) else "squared error"
 
 
-def _vector(belief: tuple[Any, dict[Any, float] | None]) -> Floats:
+def _vector(belief: Belief) -> Floats:
     prediction, likely = belief
     return np.array([prediction] if likely is None else list(likely.values()), dtype=np.float64)

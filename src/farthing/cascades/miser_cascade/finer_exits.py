@@ -14,15 +14,12 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from farthing.learning.exits import ALWAYS
 from farthing.typing import Floats
 
 # Of the rows that a stage sends on, the shares that are tried.
 _SHARES: Final = np.linspace(0.02, 0.98, 33)
-# Points above a budget whose thresholds are raised.
-_POINTS: Final = 4
 
 
 class FinerExit(NamedTuple):
@@ -84,26 +81,18 @@ class HeldOutChain:
         return np.sort(self.risks, axis=1)
 
 
-def finer_exits(
-    chains: dict[int, HeldOutChain], path_chain: NDArray[np.int64], path_thresholds: Floats, above: int
-) -> list[FinerExit]:
-    """Return settings between the points of a path, from raised thresholds of the next points.
+def finer_exits(rows: HeldOutChain, point: int, thresholds: Floats) -> list[FinerExit]:
+    """Return settings that spend less than a point of a path: its thresholds, raised more and more.
 
     Parameters
     ----------
-    chains : dict of int to HeldOutChain
-        By the number of the chain.
-    path_chain : ndarray of int64, shape (n_points,)
-    path_thresholds : ndarray of float64, shape (n_points, n_stages)
-        As in `MiserCascadeModel`.
-    above : int
-        The first point whose thresholds are raised.
+    rows : HeldOutChain
+        The chain of the point.
+    point : int
+        Its number.
+    thresholds : ndarray of float64, shape (n_stages,)
+        Its thresholds; those after the last stage of the chain are left out.
     """
-    found = []
-    for point in range(above, min(above + _POINTS, len(path_chain))):
-        rows = chains[int(path_chain[point])]
-        own = np.append(path_thresholds[point, : len(rows.totals) - 1], ALWAYS)
-        for share in _SHARES.tolist():
-            thresholds = rows.raised(own, share)
-            found.append(FinerExit(point, thresholds, *rows.spend_and_error(thresholds)))
-    return found
+    own = np.append(thresholds[: len(rows.totals) - 1], ALWAYS)
+    raised = [rows.raised(own, share) for share in _SHARES.tolist()]
+    return [FinerExit(point, each, *rows.spend_and_error(each)) for each in raised]

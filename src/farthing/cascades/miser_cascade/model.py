@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from farthing.cascades.miser_cascade.staged_model import StagedModel, check_chai
 from farthing.costs import spending_limit
 from farthing.learning.exits import ALWAYS, NEVER
 from farthing.typing import Floats
+
+# Points of the path above a budget whose thresholds are raised to meet it.
+_RAISED: Final = 4
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -73,19 +76,22 @@ class MiserCascadeModel(StagedModel):
             return coarse
         chain = self._held_out[int(self.path_chain[below])]
         least = chain.spend_and_error(coarse.thresholds)[1]
-        settings = [one for one in self._between(below + 1) if one.spend <= limit and one.error < least]
+        points = range(below + 1, min(below + 1 + _RAISED, len(self.path_spend)))
+        below_them = (one for point in points for one in self._between(point))
+        settings = [one for one in below_them if one.spend <= limit and one.error < least]
         if not settings:
             return coarse
         best = min(settings, key=lambda one: one.error)
         chosen = stages_of(self.chains[self.path_chain[best.point]])
         return replace(coarse, chain=chosen, thresholds=best.thresholds)
 
-    def _between(self, above: int) -> list[FinerExit]:
+    def _between(self, point: int) -> list[FinerExit]:
         """Return the settings below a point of the path; they are made once."""
         assert self._held_out is not None
-        if above not in self._finer:
-            self._finer[above] = finer_exits(self._held_out, self.path_chain, self.path_thresholds, above)
-        return self._finer[above]
+        if point not in self._finer:
+            rows = self._held_out[int(self.path_chain[point])]
+            self._finer[point] = finer_exits(rows, point, self.path_thresholds[point])
+        return self._finer[point]
 
     @cached_property
     def _finer(self) -> dict[int, list[FinerExit]]:

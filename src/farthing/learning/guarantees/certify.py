@@ -119,6 +119,7 @@ class _Rows(Generic[EstimatorT]):
     def __init__(self, X: Any, ladder: Ladder) -> None:
         self._ladder = ladder
         self._X = X
+        self._variants: dict[Any, BudgetedEstimator] = {}
         self._kept: dict[Any, tuple[Floats, NDArray[Any]]] = {}
         #: The variants in the order of the two tests.
         self.upwards = list(ladder.rungs)
@@ -136,7 +137,9 @@ class _Rows(Generic[EstimatorT]):
 
     def variant(self, rung: Any) -> EstimatorT:
         """Return the model of a rung."""
-        return cast(EstimatorT, self._ladder.make(rung))
+        if rung not in self._variants:
+            self._variants[rung] = self._ladder.make(rung)
+        return cast(EstimatorT, self._variants[rung])
 
     def decided(self, rung: Any) -> tuple[Floats, NDArray[Any]]:
         """Return the spends and the predictions of a rung."""

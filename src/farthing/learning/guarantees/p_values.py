@@ -46,6 +46,7 @@ def binomial(draws: Floats, level: float) -> float:
 
     Examples
     --------
+    >>> import numpy as np
     >>> round(binomial(np.zeros(20), 0.1), 4)
     0.1216
     """
@@ -77,6 +78,7 @@ def betting(draws: Floats, level: float, error: float = 0.1) -> float:
 
     Examples
     --------
+    >>> import numpy as np
     >>> round(betting(np.full(50, 0.2), 0.3, 0.01), 4)
     0.01
     """

@@ -42,6 +42,16 @@ METHODS: Final[dict[str, Callable[[CostSheet], Any]]] = {
         costs=costs, n_estimators=20, max_depth=3, tradeoff=0.02, relative=True
     ),
 }
+#: Of the intensive care stays, with a smaller price of money: at that of the methods above they ask for
+#: next to nothing that records lack.
+REAL_METHODS: Final[dict[str, Callable[[CostSheet], Any]]] = {
+    "tree": lambda costs: BudgetTreeClassifier(
+        costs=costs, max_depth=5, min_samples_leaf=20, cost_rule="penalty", tradeoff=1e-4
+    ),
+    "greedy miser": lambda costs: GreedyMiserClassifier(
+        costs=costs, n_estimators=20, max_depth=3, tradeoff=0.001, relative=True
+    ),
+}
 #: Prices of the intensive care measurements, a made-up list: what a nurse reads costs 1, a chemistry panel's
 #: values 4 each, blood gases 12, liver values 8, and cardiac enzymes 25.
 PRICES: Final = {
@@ -126,7 +136,7 @@ def real_case() -> dict[str, Any]:
     order = np.random.default_rng(0).permutation(len(y))
     learn, judge = order[: len(y) // 2], order[len(y) // 2 :]
     found: dict[str, Any] = {}
-    for method, make in METHODS.items():
+    for method, make in REAL_METHODS.items():
         for missing in ("unordered", "measured"):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -158,10 +168,10 @@ def table_of(results: Sequence[dict[str, Any]], what: str) -> list[list[object]]
         cells.append(f"{naive.mean():+.4f}")
         for kind in ESTIMATES:
             found = np.array([one[what][kind] for one in own])
-            covered = (found[:, 1] <= truth) & (truth <= found[:, 2])
+            covered = [holds(low, high, value) for (_, low, high), value in zip(found, truth, strict=True)]
             error = found[:, 0] - truth
             cells.append(
-                f"{error.mean():+.4f} ({error.std(ddof=1) / np.sqrt(len(own)):.4f}), {covered.mean():.2f}"
+                f"{error.mean():+.4f} ({error.std(ddof=1) / np.sqrt(len(own)):.4f}), {np.mean(covered):.2f}"
             )
         lines.append(cells)
     return lines
@@ -173,7 +183,18 @@ def _mean(own: Sequence[dict[str, Any]], key: str) -> float:
 
 def covered_share(results: Sequence[dict[str, Any]], kind: str, what: str) -> float:
     """Return the share of intervals that hold the truth."""
-    return float(np.mean([one[what][kind][1] <= one["truth"][what] <= one[what][kind][2] for one in results]))
+    return float(np.mean([_held(one, kind, what) for one in results]))
+
+
+def _held(one: dict[str, Any], kind: str, what: str) -> bool:
+    _, low, high = one[what][kind]
+    return holds(low, high, one["truth"][what])
+
+
+def holds(low: float, high: float, truth: float) -> bool:
+    """Return whether an interval holds a value; where all rows spend the same, up to rounding."""
+    slack = 1e-9 * max(1.0, abs(truth))
+    return low - slack <= truth <= high + slack
 
 
 def shortfalls(results: Sequence[dict[str, Any]]) -> str:
@@ -251,8 +272,9 @@ def page(results: Sequence[dict[str, Any]], real: dict[str, Any] | None) -> str:
         text += [
             "## Intensive care",
             f"PhysioNet 2012, {real['rows']} stays to judge by and as many to learn from; always predicting "
-            "survival "
-            f"is right in {real['prior']:.4f}. Prices are made up and in the script. The truth is not known.",
+            f"survival is right in {real['prior']:.4f}. Prices are made up, and listed in the script: what a "
+            "nurse reads 1, chemistry 4, arterial pressures 6, liver values 8, blood gases 12, cardiac "
+            "enzymes 25. The methods are those above with a smaller price of money. The truth is not known.",
             markdown(
                 ["model, its fit", "complete", "effective rows", "questions below the floor",
                  "accuracy: naive", "direct", "inverse propensity", "doubly robust", "spend: naive",
@@ -307,7 +329,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     found = kept(place, lambda case=case: measure(**case))  # type: ignore[misc]
                     results.append(case | found)
                 print(f"{table}, {mechanism}, {method}: done", flush=True)
-    real = None if args.tiny else kept(args.kept / "physionet2012.json", real_case)
+    real = None if args.tiny else kept(args.kept / "physionet2012_asking.json", real_case)
     given = [] if args.tiny or n_splits == 20 else ["--splits", n_splits]
     write_page(args.out, NAME, page(results, real), command(NAME, *given))
 

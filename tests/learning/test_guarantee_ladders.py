@@ -11,7 +11,7 @@ from farthing.boosting import AdaBoostClassifier, GreedyMiserClassifier
 from farthing.cascades import EarlyExitClassifier, MiserCascadeClassifier
 from farthing.costs import CostSheet
 from farthing.datasets import load_thyroid
-from farthing.forests import BudgetTreeClassifier
+from farthing.forests import BudgetTreeClassifier, PrunedForestClassifier
 
 DATA = load_thyroid()
 X, Y = np.asarray(DATA.X, dtype=float)[:3000], np.asarray(DATA.y)[:3000]
@@ -115,3 +115,17 @@ def test_report_and_service_say_what_is_guaranteed():
     assert describe(plain)["guarantee"] is None
     assert describe(sure)["guarantee"]["budget"] == 15.0
     assert describe(sure)["guarantee"]["text"] == str(sure.certificate_)
+
+
+@pytest.mark.parametrize(
+    "make", [MiserCascadeClassifier, PrunedForestClassifier], ids=["cascade", "pruned forest"]
+)
+def test_new_prices_keep_the_budget_of_a_guarantee(make):
+    """The certificate goes, since nothing was tested at these prices; the budget stays."""
+    model = make(COSTS, guarantee=Guarantee(budget=15.0), n_estimators=10, random_state=0)
+    model.fit(X[:2000], BINARY[:2000])
+    prices = CostSheet(1.3 * COSTS.own)
+    dearer = model.reprice(prices)
+    assert dearer.certificate_ is None
+    spends = [np.mean(model.at(budget).reprice(prices).spend(X[NEW])) for budget in (15.0, None)]
+    assert np.mean(dearer.spend(X[NEW])) == spends[0] < spends[1]

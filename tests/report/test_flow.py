@@ -11,6 +11,7 @@ from farthing.boosting import AdaBoostRSClassifier, GreedyMiserRegressor
 from farthing.cascades import MiserCascadeClassifier
 from farthing.datasets import load_heart_disease
 from farthing.forests import BudgetTreeClassifier
+from farthing.neighbors import RandomOrderClassifier
 from farthing.report.flow import More, Question, Stop, flow
 
 DATA = load_heart_disease()
@@ -141,3 +142,44 @@ def test_bad_limits_are_errors():
         flow(model, X, min_share=1.5)
     with pytest.raises(ValueError, match="no rows"):
         flow(model, X[:0])
+
+
+def test_a_tree_needs_no_rows():
+    """The counts at its nodes are those of the rows that it learned from."""
+    tree = MODELS["tree"].fit(X, y)
+    told, walked = (
+        list(paths(found.branches)) for found in (flow(tree, min_share=0), flow(tree, X, min_share=0))
+    )
+    assert [path for path, _ in sorted(told, key=shares)] == [path for path, _ in sorted(walked, key=shares)]
+    for (path, ours), (_, theirs) in zip(sorted(told, key=shares), sorted(walked, key=shares), strict=True):
+        assert ours.share == pytest.approx(theirs.share, abs=0.003), path
+        assert type(ours) is type(theirs)
+    assert sum(node.share for _, node in told if isinstance(node, Stop)) == pytest.approx(1)
+
+
+def shares(node):
+    return str(node[0]), type(node[1]).__name__
+
+
+@pytest.mark.parametrize("name", ["cascade", "regressor"])
+def test_others_need_none_either(name):
+    model = MODELS[name].fit(X, y)
+    found = flow(model, max_depth=20, min_share=0)
+    assert found.imagined
+    assert "1000 imagined rows" in found.mermaid()
+    stops = [node for _, node in paths(found.branches) if isinstance(node, Stop)]
+    assert sum(node.share for node in stops) == pytest.approx(1)
+    first = next(path for path, _ in paths(found.branches))[0]
+    assert first == asked(model, 0)[0][0]
+
+
+def test_what_the_model_does_not_tell_needs_rows():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(80, 4))
+    labels = (values[:, 0] > 0).astype(int)
+    with pytest.raises(ValueError, match="does not ask for columns; give rows"):
+        flow(EdgeClassifier({"left": ["x0", "x1"], "right": ["x2", "x3"]}).fit(values, labels))
+    with pytest.raises(ValueError, match="no likely answers; give rows"):
+        flow(
+            RandomOrderClassifier(BudgetTreeClassifier(), costs=[1, 2, 3, 4], budget=5.0).fit(values, labels)
+        )

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
 import farthing
 from farthing import Guarantee, certify
@@ -36,30 +36,71 @@ def most_failures(error, n_trials):
 @pytest.mark.parametrize("error", [0.1, 0.01])
 def test_a_mean_at_the_level_is_seldom_rejected(name, level, n_rows, error):
     rng = np.random.default_rng(0)
-    trials = [betting(DISTRIBUTIONS[name](rng, n_rows, level), level, error) for _ in range(1500)]
+    trials = [betting(DISTRIBUTIONS[name](rng, n_rows, level), level, error) for _ in range(700)]
     assert sum(p <= error for p in trials) <= most_failures(error, len(trials))
 
 
 def test_a_low_mean_is_rejected():
     rng = np.random.default_rng(1)
     for draw in DISTRIBUTIONS.values():
-        assert betting(draw(rng, 500, 0.15), 0.3) < 1e-4
+        assert betting(draw(rng, 500, 0.15), 0.3, 1e-4) <= 1e-4
 
 
-def test_the_capital_is_that_of_the_bettor():
-    rng = np.random.default_rng(2)
-    draws, level, error = rng.beta(1, 5, 40), 0.3, 0.05
+def bettor(draws, level, error):
+    """The p-value draw by draw, the bets by the normal distribution itself."""
     capital, best, seen = 1.0, 1.0, []
-    squares = level * (1 - level)
-    for draw in draws:
-        variance = squares / (len(seen) + 1)
-        bet = min(math.sqrt(2 * math.log(1 / error) / (len(draws) * variance)), 0.9 / (1 - level))
-        capital *= 1 + bet * (level - draw)
+    squares = 4 * level * (1 - level)
+    for place, draw in enumerate(draws):
+        deviation = math.sqrt(squares / (4 + place) * (len(draws) - place))
+        d = norm.ppf(error * capital)
+        capital *= 1 + min(norm.pdf(d) / norm.cdf(d) / deviation, 0.999 / (1 - level)) * (level - draw)
         best = max(best, capital)
+        if best >= 1 / error:
+            return error
         seen.append(draw)
-        squares += (draw - (level + sum(seen)) / (len(seen) + 1)) ** 2
-    assert betting(draws, level, error) == pytest.approx(1 / best)
-    assert betting(np.append(draws, np.ones(40)), level, error) == 1.0  # lucky at first only
+        squares += (draw - (4 * level + sum(seen)) / (4 + len(seen))) ** 2
+    return 1 / best
+
+
+@pytest.mark.parametrize("mean", [0.2, 0.25, 0.29])
+def test_the_capital_is_that_of_the_bettor(mean):
+    rng = np.random.default_rng(2)
+    found = []
+    for _ in range(20):
+        draws = rng.beta(5 * mean, 5 * (1 - mean), 40)
+        if draws.mean() <= 0.3:
+            found.append(betting(draws, 0.3, 0.05))
+            assert found[-1] == pytest.approx(bettor(draws, 0.3, 0.05))
+    assert len(set(found)) > 1
+    assert betting(np.append(np.zeros(40), np.ones(40)), 0.3, 0.05) == 1.0  # lucky at first only
+
+
+def test_a_bet_for_several_draws_is_as_valid():
+    rng = np.random.default_rng(7)
+    trials = [betting((rng.random(4500) < 0.1).astype(float), 0.1) for _ in range(400)]
+    assert 0.03 * 400 < sum(p <= 0.1 for p in trials) <= most_failures(0.1, 400)
+
+
+@pytest.mark.parametrize(("n_rows", "share"), [(100, 0.6), (250, 0.8), (1000, 0.9)])
+def test_coins_are_rejected_nearly_as_often_as_by_the_exact_test(n_rows, share):
+    rng = np.random.default_rng(8)
+    level = 0.15
+    draws = (rng.random((400, n_rows)) < share * level).astype(float)
+    betted = np.mean([betting(row, level) <= 0.1 for row in draws])
+    exact = np.mean([binomial(row, level) <= 0.1 for row in draws])
+    assert betted > exact - 0.15
+    # Bets of a fixed size (Waudby-Smith and Ramdas) reject in about 0.6 as many.
+    assert betted > 1.15 * np.mean([fixed_bets(row, level, 0.1) <= 0.1 for row in draws])
+
+
+def fixed_bets(draws, level, error):
+    """The p-value of bets that do not look at the capital."""
+    counts = np.arange(1, len(draws) + 1)
+    means = (level + np.cumsum(draws)) / (counts + 1)
+    squares = level * (1 - level) + np.cumsum((draws - means) ** 2)
+    variances = np.append(level * (1 - level), (squares / (counts + 1))[:-1])
+    bets = np.minimum(np.sqrt(2 * math.log(1 / error) / (len(draws) * variances)), 0.9 / (1 - level))
+    return math.exp(-np.cumsum(np.log1p(bets * (level - draws))).max())
 
 
 def test_the_binomial_is_the_tail():

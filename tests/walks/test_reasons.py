@@ -1,5 +1,6 @@
 """Reasons of questions and of ends: exact for single trees, calibrated for others."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from farthing.costs import CostSheet
 from farthing.datasets import load_heart_disease, load_thyroid
 from farthing.errors import WalkError
 from farthing.forests import BudgetForestClassifier, BudgetTreeClassifier
+from farthing.walks.realised import factor_of, row_falls
 from farthing.walks.reasoning import expected_fall
 
 
@@ -272,3 +274,76 @@ def test_a_foreseen_answer_is_that_of_a_second_walk(table, n_estimators):
             free.tell(value)
             bound.tell(value)
         assert bound.ask is None
+
+
+def test_cross_fitting_needs_no_further_rows(table):
+    """The factor of folds is that of models which did not learn from the rows that they walk."""
+    X, y, costs = table
+    X, y = X[:300], y[:300]
+    model = BudgetTreeClassifier(costs=costs, max_depth=3).fit(X, y)
+    told = model.with_reference(X, y, folds=3)
+    order, pairs = np.random.default_rng(0).permutation(300), []
+    for part in np.array_split(order, 3):
+        others = np.setdiff1d(order, part)
+        own = BudgetTreeClassifier(costs=costs, max_depth=3).fit(X[others], y[others])
+        pairs += [row_falls(own.fitted_, X[row], y[row]) for row in part]
+    assert (told.reference_.fall_factor, told.reference_.n_questions) == factor_of(pairs)
+    assert told.reference_.fall_factor < model.with_reference(X, y).reference_.fall_factor
+    assert told.reference_.right.sum() == 0  # the labels of rows that it learned from are not counted
+
+
+@pytest.mark.parametrize(
+    ("folds", "given", "message"),
+    [(1, True, "2 or more"), (301, True, "cannot be divided"), (2, False, "give y")],
+)
+def test_folds_that_cannot_be(table, folds, given, message):
+    X, y, costs = table
+    model = BudgetTreeClassifier(costs=costs, max_depth=1).fit(X[:300], y[:300])
+    with pytest.raises(ValueError, match=message):
+        model.with_reference(X[:300], y[:300] if given else None, folds=folds)
+
+
+def test_what_is_kept_of_nodes_is_what_would_be_found_again(table):
+    """Reasons of a model that has given many before are those of one that has given none."""
+    X, y, costs = table
+    for method in (
+        BudgetTreeClassifier(costs=costs, max_depth=5),
+        GreedyMiserClassifier(costs=costs, n_estimators=4),
+    ):
+        used = method.fit(X[:300], y[:300])
+        for row in X[300:330]:
+            walk = used.walk()
+            while (ask := walk.ask) is not None:
+                kept = ask.reason
+                for outcome in kept.outcomes:
+                    outcome.probabilities.clear()  # nobody else's
+                fresh = pickle.loads(pickle.dumps(used)).walk()
+                fresh.replay(walk.answers)
+                assert str(walk.ask.reason) == str(fresh.ask.reason)
+                assert walk.ask.reason == fresh.ask.reason
+                walk.tell(row[costs.column(ask.feature)])
+
+
+def test_a_cascade_speaks_of_one_risk(heart):
+    """Reasons of questions and of the end have the same measure, from held-out rows of similar risk."""
+    cascade = MiserCascadeClassifier(heart.costs, n_estimators=10, n_stages=4, random_state=0)
+    model = cascade.fit(heart.X[:200], heart.y[:200])
+    fitted, checked = model.fitted_, 0
+    for row in range(200, 230):
+        walk, spoken = model.walk(), set()
+        while (ask := walk.ask) is not None:
+            if ask.reason.fall is not None:
+                spoken.add(ask.reason.measure)
+            walk.tell(heart.X.iloc[row][ask.feature])
+        end = walk.stop_reason
+        if spoken:
+            assert spoken == {end.measure}
+            checked += 1
+        stage = next(
+            s for s in range(len(fitted.chain)) if fitted.owned(fitted.chain)[s].sum() == len(walk.answers)
+        )
+        place = fitted.chain[stage]
+        risk = 1 - max(walk.decision.probabilities.values())
+        alike = fitted.similar_rows(place, risk)
+        assert end.risk == pytest.approx(fitted.held_errors[place, alike].mean())
+    assert checked

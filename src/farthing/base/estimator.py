@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from farthing.base.changed_parameters import Snapshot, advice
 from farthing.base.collection_fit import learn_collection
 from farthing.base.collection_predict import predict_lazily
+from farthing.base.cross_fit import cross_fitted_factor
 from farthing.base.files import PathLike, save
 from farthing.base.fitted import ClassifierModel, FittedModel
 from farthing.base.inputs import (
@@ -308,7 +309,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """What the model did on rows at fit, as counts; None if `with_reference` gave no rows."""
         return self._reference
 
-    def with_reference(self, X: Any, y: Any = None) -> Self:
+    def with_reference(self, X: Any, y: Any = None, *, folds: int | None = None) -> Self:
         """Return the model with counts of what it does on some rows, which its file holds and an audit uses.
 
         Parameters
@@ -319,12 +320,20 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         y : array, shape (n_rows,), optional
             Labels of rows that it did not learn from, for the calibration, and for the falls of risk that
             reasons predict: they are multiplied by a factor that these rows need.
+        folds : int, optional
+            The rows are those that the model learned from, and no others have labels. The factor is then
+            found by cross-fitting: the estimator is fitted again without each of so many parts of the rows,
+            2 or more, which that model walks.
 
         Returns
         -------
         estimator
             It shares the fitted model with this one, which is left as it is.
         """
+        if folds is not None:
+            factor, n_questions = cross_fitted_factor(self, X, y, folds, _MOST_WALKS)
+            reference = self.behaviour(X).reference()  # the labels of rows it learned from say too much
+            return self.remembering(replace(reference, fall_factor=factor, n_questions=n_questions))
         reference = self.behaviour(X, y).reference()
         if y is not None and self.asks == "columns" and self.rows_are_independent:
             values = encode(self.fitted_.schema, X, type(self).__name__, needed=self.fitted_.may_buy()).values
@@ -669,7 +678,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         Returns
         -------
         estimator
-            It shares the learned parts with this one, which is left as it is. A certificate is not kept.
+            It shares the learned parts with this one, which is left as it is. A certificate is not kept; its
+            budget is, as one without a guarantee.
 
         Raises
         ------
@@ -679,11 +689,15 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         check_is_fitted(self)
         own = self.fitted_.costs
         sheet = CostSheet.of(costs, own.features[: own.n_columns]).with_calls(own.call_prices())
+        aimed, certificate = self, self.fitted_.certificate
+        if certificate is not None and certificate.budget is not None and getattr(self, "budget", 0) is None:
+            # The budget stays without its guarantee, since nothing was tested at these prices.
+            aimed = self.variant({"budget": certificate.budget, "guarantee": None}, self.fitted_)
         try:
-            model = self.repriced(sheet)
+            model = aimed.repriced(sheet)
         except RepriceError as error:
             raise RepriceError(f"{type(self).__name__} cannot be moved to other prices: {error}") from None
-        return self.variant({"costs": sheet.without_calls()}, replace(model, certificate=None))
+        return aimed.variant({"costs": sheet.without_calls()}, replace(model, certificate=None))
 
     def repriced(self, costs: CostSheet) -> FittedModel:  # noqa: ARG002
         """Return the fitted model at other prices, see `reprice`; by default a RepriceError."""

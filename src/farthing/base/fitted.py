@@ -147,12 +147,18 @@ class FittedModel(ABC):
         """Return predictions (n_rows,) and probabilities (n_rows, n_classes) or None."""
 
     @abstractmethod
+    def conclude_rows(
+        self, outputs: NDArray[np.float64], looked: NDArray[np.bool_]
+    ) -> list[tuple[Any, dict[Any, float] | None]]:
+        """Return the prediction and the probabilities of each walk, from raw outputs (n_rows, n_outputs)."""
+
+    # What is derived from these.
+
     def conclude_row(
         self, outputs: NDArray[np.float64], looked: NDArray[np.bool_]
     ) -> tuple[Any, dict[Any, float] | None]:
         """Return the prediction and the probabilities of one walk, from raw outputs (1, n_outputs)."""
-
-    # What is derived from these.
+        return self.conclude_rows(outputs, looked)[0]
 
     def outputs_refused(
         self,
@@ -332,17 +338,17 @@ class FittedModel(ABC):
         """Return probabilities (n_rows, n_classes) or values (n_rows,) of the outputs of a `Stand`."""
         return self.conclude(outputs)
 
-    def label_shares(self, stand: Stand) -> NDArray[np.float64] | None:  # noqa: ARG002
-        """Return what the trees that a row has walked say of the labels of such rows.
+    def label_shares(self, stands: Sequence[Stand]) -> NDArray[np.float64] | None:  # noqa: ARG002
+        """Return what the trees that rows have walked say of the labels of such rows.
 
         Parameters
         ----------
-        stand : Stand
-            Where the row stands.
+        stands : sequence of Stand, length n_stands
+            Where the rows stand; all in the same trees.
 
         Returns
         -------
-        ndarray of float64, shape (n_classes,) or (1,), or None
+        ndarray of float64, shape (n_stands, n_classes) or (n_stands, 1), or None
             Shares of the classes, or the mean of the target; None if the model does not know them.
         """
         return None
@@ -398,14 +404,16 @@ class ClassifierModel(FittedModel):
         probabilities = self.conclude(outputs)
         return self.classes[self.decide(probabilities)], probabilities
 
-    def conclude_row(
+    def conclude_rows(
         self, outputs: NDArray[np.float64], looked: NDArray[np.bool_]
-    ) -> tuple[Any, dict[Any, float] | None]:
-        """Return the label and the probability of each class."""
+    ) -> list[tuple[Any, dict[Any, float] | None]]:
+        """Return the label and the probability of each class, for each row."""
         probabilities = self.conclude(self.settle(outputs, looked))
-        labels = self.classes.tolist()
-        label = labels[int(self.decide(probabilities)[0])]
-        return label, dict(zip(labels, probabilities[0].tolist(), strict=True))
+        labels, chosen = self.classes.tolist(), self.decide(probabilities).tolist()
+        return [
+            (labels[place], dict(zip(labels, likely, strict=True)))
+            for place, likely in zip(chosen, probabilities.tolist(), strict=True)
+        ]
 
     def check(self) -> None:
         """Raise ValueError if the fields do not fit together."""
@@ -438,11 +446,11 @@ class RegressorModel(FittedModel):
         """Return values (n_rows,), and no probabilities."""
         return self.conclude(outputs), None
 
-    def conclude_row(
+    def conclude_rows(
         self, outputs: NDArray[np.float64], looked: NDArray[np.bool_]
-    ) -> tuple[Any, dict[Any, float] | None]:
-        """Return the value, and no probabilities."""
-        return float(self.conclude(self.settle(outputs, looked))[0]), None
+    ) -> list[tuple[Any, dict[Any, float] | None]]:
+        """Return the value, and no probabilities, for each row."""
+        return [(value, None) for value in self.conclude(self.settle(outputs, looked)).tolist()]
 
 
 def optional_fields(model_type: type[FittedModel]) -> list[str]:

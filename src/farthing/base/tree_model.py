@@ -215,47 +215,50 @@ class TreeModel(FittedModel):
             )
         return outputs, acquired
 
-    def label_shares(self, stand: Stand) -> NDArray[np.float64] | None:
+    def label_shares(self, stands: Sequence[Stand]) -> NDArray[np.float64] | None:
         """Return what the labels at the node of a single tree, or of boosted trees, are; else None."""
-        if stand.forest.n_trees == 1:
-            return np.ravel(self.believe(stand.output[np.newaxis]))
+        if stands[0].forest.n_trees == 1:
+            believed = self.believe(np.array([stand.output for stand in stands]))
+            return believed.reshape(len(stands), -1)
         if self.learning_rate is None:
             return None
-        return self.boosted_labels(*self.last_steps(stand, self.learning_rate))
+        return self.boosted_labels(*self.last_steps(stands, self.learning_rate))
 
     def boosted_labels(
-        self, output: NDArray[np.float64], steps: NDArray[np.float64], walked: NDArray[np.bool_]
+        self, outputs: NDArray[np.float64], steps: NDArray[np.float64], walked: NDArray[np.bool_]
     ) -> NDArray[np.float64] | None:
         """Return the labels that the last round of boosting was fitted to; by default those of least squares.
 
         Parameters
         ----------
-        output : ndarray of float64, shape (n_outputs,)
-            The output before that round.
-        steps : ndarray of float64, shape (n_outputs,)
+        outputs : ndarray of float64, shape (n_stands, n_outputs)
+            The outputs before that round.
+        steps : ndarray of float64, shape (n_stands, n_outputs)
             What the nodes of the round ask for, of which the learning rate adds a part.
-        walked : ndarray of bool, shape (n_outputs,)
+        walked : ndarray of bool, shape (n_stands, n_outputs)
             The outputs whose trees were walked.
         """
         del walked
-        return output + steps
+        return outputs + steps
 
     def last_steps(
-        self, stand: Stand, learning_rate: float
+        self, stands: Sequence[Stand], learning_rate: float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
         """Return the arguments of `boosted_labels`."""
-        scores, output = self.node_scores(), stand.output.copy()
-        steps, walked = np.zeros(len(output)), np.zeros(len(output), dtype=np.bool_)
+        scores, outputs = self.node_scores(), np.array([stand.output for stand in stands])
+        steps, walked = np.zeros(outputs.shape), np.zeros(outputs.shape, dtype=np.bool_)
         width = scores.shape[1]
         # One round: as many trees as it takes to add to every output once.
-        n_last = len(output) // width
-        added = rows_of(scores, stand.nodes[-n_last:])
-        for tree, own in zip(stand.trees[-n_last:], added, strict=True):
-            first = int(stand.forest.target[tree])
-            output[first : first + width] -= own
-            steps[first : first + width] = own / learning_rate
-            walked[first : first + width] = True
-        return output, steps, walked
+        n_last = outputs.shape[1] // width
+        nodes = np.concatenate([stand.nodes[-n_last:] for stand in stands])
+        trees = np.concatenate([stand.trees[-n_last:] for stand in stands])
+        of = np.repeat(np.arange(len(stands)), [len(stand.nodes[-n_last:]) for stand in stands])
+        places = of[:, np.newaxis], stands[0].forest.target[trees][:, np.newaxis] + np.arange(width)
+        added = rows_of(scores, nodes)
+        outputs[places] -= added
+        steps[places] = added / learning_rate
+        walked[places] = True
+        return outputs, steps, walked
 
     def may_buy(self) -> NDArray[np.bool_]:
         """Return which columns the trees test, shape (n_features,)."""

@@ -16,7 +16,13 @@ from farthing.cli.tables import for_model, read_table
 @app.command()
 def flow(  # noqa: PLR0917 - typer takes the options from here
     model: Annotated[Path, typer.Argument(help="A model of Farthing.")],
-    table: Annotated[Path, typer.Argument(help="Rows to walk: a CSV, TSV, Parquet or Feather file.")],
+    table: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Rows to walk: a CSV, TSV, Parquet or Feather file; without it, answers are as likely as "
+            "the model tells."
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -38,7 +44,7 @@ def flow(  # noqa: PLR0917 - typer takes the options from here
         from farthing.report.flow import flow as flow_of  # noqa: PLC0415
 
         fitted = load_model(model)
-        frame = for_model(read_table(table, separator), fitted)
+        frame = None if table is None else for_model(read_table(table, separator), fitted)
         found = flow_of(fitted, frame, max_depth=depth, min_share=share, budget=budget)
         if output is None:
             typer.echo(found.mermaid(), nl=False)

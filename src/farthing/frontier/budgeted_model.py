@@ -76,9 +76,9 @@ class ChosenModel(FittedModel):
         """Return probabilities or values from raw outputs of the inner model."""
         return self.conclude(self.translate(outputs, self.model.fitted_))
 
-    def label_shares(self, stand: Stand) -> NDArray[np.float64] | None:
-        """Return what the inner model knows of the labels where a row stands."""
-        return self.model.fitted_.label_shares(stand)
+    def label_shares(self, stands: Sequence[Stand]) -> NDArray[np.float64] | None:
+        """Return what the inner model knows of the labels where rows stand."""
+        return self.model.fitted_.label_shares(stands)
 
     def likely_answers(self, column: int) -> Sequence[float]:
         """Return the values of a column that the inner model tells."""
@@ -200,6 +200,10 @@ class _TranslatedPolicy:
 
     def expectation(self) -> Expectation | None:
         told = getattr(self._policy, "expectation", None)
+        return None if told is None else told()
+
+    def standing(self) -> tuple[str, float] | None:
+        told = getattr(self._policy, "standing", None)
         return None if told is None else told()
 
     def why_ended(self) -> str | None:

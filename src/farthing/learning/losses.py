@@ -154,7 +154,7 @@ def newton_targets(probabilities: Floats, steps: Floats) -> Floats:
     own = np.maximum(p * (1 - p), _LEAST_OWN * (1 - p))
     others = np.maximum(p * (1 - p), _LEAST_OWN * p)
     shares = (p + steps * others) / np.maximum(1 - steps * (own - others), 1e-12)
-    return np.asarray(np.clip(shares, 0.0, 1.0))
+    return np.asarray(np.minimum(np.maximum(shares, 0.0), 1.0))
 
 
 # Rankings: LambdaMART. Pairs of documents of one query, weighted by the change of NDCG if they were swapped.

@@ -49,11 +49,14 @@ class Continuation:
         What it asks for, in order.
     idle : tuple of int
         What was bought ahead and is still not wanted.
+    answers : tuple of float
+        The encoded answers to what it asks for.
     """
 
     weight: float
     columns: tuple[int, ...]
     idle: tuple[int, ...] = ()
+    answers: tuple[float, ...] = ()
 
 
 def continuations(
@@ -116,7 +119,7 @@ class _Exploration:
                 open_ += [(number, {**told, column: other}) for number, other in others]
                 told = {**told, column: value}
                 copy.buy(value)
-            found.append(Continuation(count / n_copies, tuple(told), copy.idle))
+            found.append(Continuation(count / n_copies, tuple(told), copy.idle, tuple(told.values())))
         return found
 
     def _answers(self, copy: RowWalk, column: int) -> list[tuple[float, float]]:

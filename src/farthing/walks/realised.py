@@ -9,7 +9,8 @@ the factor of few rows stays near 1.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from numpy.typing import NDArray
 from farthing.costs import RowLedger
 from farthing.walks.reasoning import Reasoning
 from farthing.walks.row_walk import RowWalk
+
+# The predicted and the realised fall of each question of a row.
+RowFalls: TypeAlias = list[tuple[float, float]]
 
 # Standard deviation of the factor around 1 before any row is seen.
 _PRIOR: Final = 0.5
@@ -41,7 +45,24 @@ def fall_factor(model: Any, values: NDArray[np.floating], truth: NDArray[Any]) -
         1 if the model predicts no falls.
     n_questions : int
     """
-    pairs = [row_falls(model, entries, label) for entries, label in zip(values, truth.tolist(), strict=True)]
+    return factor_of(table_falls(model, values, truth))
+
+
+def table_falls(model: Any, values: NDArray[np.floating], truth: NDArray[Any]) -> list[RowFalls]:
+    """Return what `row_falls` gives for each row; parameters as in `fall_factor`."""
+    return [row_falls(model, entries, label) for entries, label in zip(values, truth.tolist(), strict=True)]
+
+
+def factor_of(pairs: Sequence[RowFalls]) -> tuple[float, int]:
+    """Return the factor, and the number of questions, from what `row_falls` gave for some rows.
+
+    Examples
+    --------
+    Many rows whose loss fell by half of what was predicted:
+
+    >>> factor_of([[(0.2, 0.1)]] * 100)
+    (0.5, 100)
+    """
     top = np.array([sum(f * r for f, r in row) for row in pairs])
     bottom = np.array([sum(f * f for f, _ in row) for row in pairs])
     n_questions = sum(map(len, pairs))
@@ -53,7 +74,7 @@ def fall_factor(model: Any, values: NDArray[np.floating], truth: NDArray[Any]) -
     return float(np.clip(1 + weight * (slope - 1), *_BOUNDS)), n_questions
 
 
-def row_falls(model: Any, entries: NDArray[np.floating], truth: Any) -> list[tuple[float, float]]:
+def row_falls(model: Any, entries: NDArray[np.floating], truth: Any) -> RowFalls:
     """Walk a row; return the predicted and the realised fall of each question, or stage of questions."""
     walk = RowWalk(model.policy(None), RowLedger(model.costs, model.budget))
     reasoning = Reasoning(model, None, model.conclude_row, ())

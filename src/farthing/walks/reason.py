@@ -160,7 +160,8 @@ class StopReason:
     why : str
         The same in words, with the figures of the method where it has some.
     risk : float or None
-        The expected loss of the prediction, by its own probabilities; None for a regressor.
+        The expected loss of the prediction, found as that in the reasons of the questions before it; None if
+        the model does not say.
     measure : str
         As in `Reason`.
     too_expensive : tuple of str

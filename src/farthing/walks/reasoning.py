@@ -19,16 +19,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from farthing.trees import rows_of
-from farthing.typing import Floats, Integers
+from farthing.typing import Flags, Floats
+from farthing.walks.node_notes import NodeNotes, notes_of
 from farthing.walks.policy import Policy
 from farthing.walks.reason import Expectation, Outcome, Reason, RunnerUp, StopReason
 from farthing.walks.row_walk import RowWalk
 from farthing.walks.split import Split, Stand, Way
+
+# A prediction, and the probability of each class, if there are classes.
+Belief: TypeAlias = tuple[Any, dict[Any, float] | None]
 
 # Trees after the current one among which the runner-up is looked for.
 _LOOKED_AHEAD: Final = 64
@@ -45,8 +48,12 @@ class Explained(Protocol):
         """Return probabilities (n_rows, n_classes) or values (n_rows,) of a split's outputs."""
         ...
 
-    def label_shares(self, stand: Stand) -> Floats | None:
-        """Return the shares of the labels, (n_classes,), or their mean, (1,), where a row stands."""
+    def conclude_rows(self, outputs: Floats, looked: Flags) -> list[Belief]:
+        """Return the prediction and the probability of each class, for each row."""
+        ...
+
+    def label_shares(self, stands: Sequence[Stand]) -> Floats | None:
+        """Return shares of the labels, (n_stands, n_classes), or their means, (n_stands, 1)."""
         ...
 
     def likely_answers(self, column: int) -> Sequence[float]:
@@ -54,12 +61,23 @@ class Explained(Protocol):
         ...
 
 
-class _After(NamedTuple):
-    """What follows an answer."""
+class _Ahead(NamedTuple):
+    """Where an answer leads to."""
 
-    belief: tuple[Any, dict[Any, float] | None]
-    labels: Floats | None
+    output: Floats
+    looked: Flags
+    stand: Stand | None
     asks: str | None
+
+
+class _Foreseen(NamedTuple):
+    """What is believed now and after each answer; the risk, its fall, and whether labels are known."""
+
+    now: Belief
+    after: list[Belief]
+    risk: float
+    fall: float
+    known: bool
 
 
 @dataclass(frozen=True)
@@ -92,11 +110,10 @@ class Reasoning:
         assert column is not None
         sheet, ledger = row_walk.ledger.sheet, row_walk.ledger
         feature, price = sheet.features[column], float(ledger.price(column))
-        split, ways = _ways(row_walk)
+        split, ways = self._ways(row_walk)
         if split is None or not ways:
             return self._by_expectation(row_walk, feature, price)
-        now = self.belief(row_walk)
-        after, risk, fall, known = self._foreseen(row_walk, now, ways)
+        ahead, (now, after, risk, fall, known) = self._foreseen(row_walk, split, ways)
         estimated = not (split.is_alone and known) or self.factor != 1
         return Reason(
             feature,
@@ -106,8 +123,8 @@ class Reasoning:
             self.factor * fall,
             self._runner_up(row_walk, split),
             tuple(
-                Outcome(self._shown(column, way), way.probability, *one.belief, one.asks)
-                for way, one in zip(ways, after, strict=True)
+                Outcome(self._shown(column, way), way.probability, *_copied(belief), one.asks)
+                for way, one, belief in zip(ways, ahead, after, strict=True)
             ),
             estimated,
             self._corrected(_SOURCES[known, split.is_alone]),
@@ -115,27 +132,49 @@ class Reasoning:
 
     def expected(self, row_walk: RowWalk) -> tuple[str, float | None]:
         """Return the measure and the fall of `of_question`, without the rest, which takes longer."""
-        _, ways = _ways(row_walk)
-        if ways:
-            now = self.belief(row_walk)
-            return _measure(now), self.factor * self._foreseen(row_walk, now, ways)[2]
+        split, ways = self._ways(row_walk)
+        if split is not None and ways:
+            found = self._foreseen(row_walk, split, ways)[1]
+            return _measure(found.now), self.factor * found.fall
         told = getattr(row_walk.policy, "expectation", None)
         given: Expectation | None = None if told is None else told()
         if given is None:
             return _measure(self.belief(row_walk)), None
         return given.measure, self.factor * given.fall
 
-    def _foreseen(
-        self, row_walk: RowWalk, now: tuple[Any, dict[Any, float] | None], ways: list[Way]
-    ) -> tuple[list[_After], float, float, bool]:
-        """Return what follows each way, the risk, its fall, and whether the labels at the nodes are known."""
-        after = [self._after(row_walk, way) for way in ways]
-        moved = np.array([_vector(one.belief) for one in after])
-        shares = [one.labels for one in after if one.labels is not None]
-        known = len(shares) == len(after)
+    def _foreseen(self, row_walk: RowWalk, split: Split, ways: list[Way]) -> tuple[list[_Ahead], _Foreseen]:
+        """Return where answers lead to, what is believed then, and by how much the risk falls."""
+        ahead = [self._ahead(row_walk, way) for way in ways]
+        if not split.is_alone:
+            return ahead, self._judged(row_walk, ways, ahead)
+        # In a single tree all of it follows from the nodes; a row that has bought nothing has the prior.
+        nodes = [-1 if one.stand is None else int(one.stand.nodes[-1]) for one in ahead]
+        key = split.forest, split.node, bool(row_walk.looked.any()), *nodes
+        return ahead, self._notes.once(key, lambda: self._judged(row_walk, ways, ahead))
+
+    def _judged(self, row_walk: RowWalk, ways: list[Way], ahead: list[_Ahead]) -> _Foreseen:
+        """Return what `_foreseen` does; all rows at once, since each array operation takes its time."""
+        now, *after = self.model.conclude_rows(
+            np.array([row_walk.output(), *(one.output for one in ahead)]),
+            np.array([row_walk.looked, *(one.looked for one in ahead)]),
+        )
+        moved = np.array([_vector(one) for one in after])
+        stands = [one.stand for one in ahead if one.stand is not None]
+        labels = self.model.label_shares(stands) if len(stands) == len(ahead) else None
         weights = np.array([way.probability for way in ways])
-        risk, fall = expected_fall(_vector(now), moved, np.array(shares) if known else moved, weights)
-        return after, risk, fall, known
+        risk, fall = expected_fall(_vector(now), moved, moved if labels is None else labels, weights)
+        return _Foreseen(now, after, risk, fall, labels is not None)
+
+    def _ways(self, row_walk: RowWalk) -> tuple[Split | None, list[Way]]:
+        """Return the split that decides the question, and the ways out of it; None and [] without one."""
+        split = split_of(row_walk.policy)
+        if split is None or split.column != row_walk.column:
+            return None, []
+        return split, self._notes.ways(split)
+
+    @property
+    def _notes(self) -> NodeNotes:
+        return notes_of(self.model)
 
     def _corrected(self, source: str) -> str:
         return source if self.factor == 1 else f"{source}, times {self.factor:.2f} by held-out rows"
@@ -147,11 +186,14 @@ class Reasoning:
         dear = tuple(features[column] for column in row_walk.too_expensive)
         told = getattr(row_walk.policy, "why_ended", None)
         why = None if told is None else told()
+        # In the measure of the reasons before it, if the method has one of its own.
+        told = getattr(row_walk.policy, "standing", None)
+        measure, risk = (None if told is None else told()) or (_measure(now), self._risk(row_walk, now))
         return StopReason(
             "budget" if dear else "finished",
             why or "the model has no further question",
-            self._risk(row_walk, now),
-            _measure(now),
+            risk,
+            measure,
             dear,
             tuple(features[column] for column in row_walk.refused),
         )
@@ -167,7 +209,7 @@ class Reasoning:
         risk = self._risk(row_walk, now)
         return Reason(feature, price, _measure(now), risk, None, None, (), True, "the belief of now alone")
 
-    def _risk(self, row_walk: RowWalk, now: tuple[Any, dict[Any, float] | None]) -> float | None:
+    def _risk(self, row_walk: RowWalk, now: Belief) -> float | None:
         """Return the expected Brier score of a belief, by the labels of rows that stand there, if known.
 
         The same labels as in the reasons of questions, so that the risk after the last answer is the one that
@@ -178,16 +220,16 @@ class Reasoning:
         belief, stand = _vector(now), stand_of(row_walk.policy)
         # A row that has bought nothing has the prior, wherever missing values lead it.
         stands = stand is not None and len(stand.nodes) > 0 and bool(row_walk.looked.any())
-        labels = self.model.label_shares(stand) if stand is not None and stands else None
-        labels = belief if labels is None else labels
+        shares = self.model.label_shares([stand]) if stand is not None and stands else None
+        labels = belief if shares is None else shares[0]
         return float(belief @ belief - 2 * belief @ labels + 1)
 
-    def belief(self, row_walk: RowWalk) -> tuple[Any, dict[Any, float] | None]:
+    def belief(self, row_walk: RowWalk) -> Belief:
         """Return the prediction of now, and the probability of each class."""
-        return self.conclude(row_walk.output()[np.newaxis], row_walk.looked[np.newaxis])  # type: ignore[no-any-return]
+        return self._concluded(row_walk.output(), row_walk.looked)
 
-    def _after(self, row_walk: RowWalk, way: Way) -> _After:
-        """Return what is believed after an answer, and what would be asked then."""
+    def _ahead(self, row_walk: RowWalk, way: Way) -> _Ahead:
+        """Return where an answer leads to, and what would be asked then."""
         policy, column, looked = row_walk.foresee(way.answer), None, row_walk.looked
         if policy is not None:
             column, looked = policy.wants(row_walk.ledger), looked.copy()
@@ -196,12 +238,11 @@ class Reasoning:
             copy = row_walk.fork(self.model.policy(self.seed))
             copy.buy(way.answer)
             policy, column, looked = copy.policy, copy.column, copy.looked
-        stand = stand_of(policy)
-        return _After(
-            self.conclude(policy.output()[np.newaxis], looked[np.newaxis]),
-            None if stand is None else self.model.label_shares(stand),
-            None if column is None else row_walk.ledger.sheet.features[column],
-        )
+        asks = None if column is None else row_walk.ledger.sheet.features[column]
+        return _Ahead(policy.output(), looked, stand_of(policy), asks)
+
+    def _concluded(self, output: Floats, looked: Flags) -> Belief:
+        return self.conclude(output[np.newaxis], looked[np.newaxis])  # type: ignore[no-any-return]
 
     def _runner_up(self, row_walk: RowWalk, split: Split) -> RunnerUp | None:
         """Return the best other feature at the current nodes of later trees, by fall per price."""
@@ -210,7 +251,7 @@ class Reasoning:
         places = np.flatnonzero((columns >= 0) & (columns != split.column))
         if not len(places):
             return None
-        spreads = _spreads(split, nodes[places], split.tree + 1 + places)
+        spreads = self._notes.spreads(split, nodes[places])
         best, rate = -1, 0.0
         prices: dict[int, float] = {}
         for place, spread in zip(places.tolist(), spreads.tolist(), strict=True):
@@ -228,13 +269,12 @@ class Reasoning:
 
     def _local_fall(self, split: Split) -> float:
         """Return the expected fall by the test of one tree, the others left as they are."""
-        ways = split.ways()
+        ways = self._notes.ways(split)
         stands = [split.stand, *(split.moved(way.node) for way in ways)]
         outputs = np.array([stand.output for stand in stands])
         beliefs = self.model.believe(outputs).reshape(len(outputs), -1)
-        shares = [self.model.label_shares(stand) for stand in stands[1:]]
-        known = [one for one in shares if one is not None]
-        labels = np.array(known) if len(known) == len(ways) else beliefs[1:]
+        shares = self.model.label_shares(stands[1:])
+        labels = beliefs[1:] if shares is None else shares
         weights = np.array([way.probability for way in ways])
         return self.factor * expected_fall(beliefs[0], beliefs[1:], labels, weights)[1]
 
@@ -285,14 +325,6 @@ def expected_fall(now: Floats, after: Floats, labels: Floats, weights: Floats) -
     return float(weights @ before), float(weights @ (before - then))
 
 
-def _ways(row_walk: RowWalk) -> tuple[Split | None, list[Way]]:
-    """Return the split that decides the question, and the ways out of it; None and none if there is none."""
-    split = split_of(row_walk.policy)
-    if split is None or split.column != row_walk.column:
-        return None, []
-    return split, split.ways()
-
-
 def split_of(policy: object) -> Split | None:
     """Return the split that a policy stands at; None if it has none, or does not say."""
     split = getattr(policy, "split", None)
@@ -305,23 +337,19 @@ def stand_of(policy: object) -> Stand | None:
     return None if stand is None else stand()
 
 
-def _spreads(split: Split, nodes: Integers, trees: Integers) -> Floats:
-    """Return the variance of the scores over the two ways out of some nodes, shape (n_nodes,)."""
-    forest, scores = split.forest, split.scores
-    left, right = (forest.offsets[trees] + child[nodes] for child in (forest.left, forest.right))
-    one, other = forest.cover[left], forest.cover[right]
-    apart = ((rows_of(scores, left) - rows_of(scores, right)) ** 2).sum(axis=1)
-    return np.asarray(one * other * apart / np.maximum(one + other, 1e-300) ** 2)
+def _copied(belief: Belief) -> Belief:
+    """Return a belief that its owner may change."""
+    return belief[0], None if belief[1] is None else dict(belief[1])
 
 
-def _is_class(belief: tuple[Any, dict[Any, float] | None]) -> bool:
+def _is_class(belief: Belief) -> bool:
     return belief[1] is not None
 
 
-def _measure(belief: tuple[Any, dict[Any, float] | None]) -> str:
+def _measure(belief: Belief) -> str:
     return "Brier score" if _is_class(belief) else "squared error"
 
 
-def _vector(belief: tuple[Any, dict[Any, float] | None]) -> Floats:
+def _vector(belief: Belief) -> Floats:
     prediction, likely = belief
     return np.array([prediction] if likely is None else list(likely.values()), dtype=np.float64)

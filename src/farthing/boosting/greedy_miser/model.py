@@ -147,16 +147,18 @@ class GreedyMiserClassifierModel(GreedyMiserModel, PricedErrorsModel):
         """Return the probabilities, shape (n_rows, n_classes)."""
         return scores_to_probabilities(outputs, len(self.classes))
 
-    def boosted_labels(self, output: Floats, steps: Floats, walked: NDArray[np.bool_]) -> Floats:
-        """Return the shares of the classes that the last round was fitted to, shape (n_classes,)."""
-        before = self.conclude(output[np.newaxis])[0]
-        own = np.array([False, True]) if len(output) == 1 else walked
-        shares = before.copy()
-        shares[own] = newton_targets(before[own], steps[walked])
+    def boosted_labels(self, outputs: Floats, steps: Floats, walked: NDArray[np.bool_]) -> Floats:
+        """Return the shares of the classes that the last round was fitted to, (n_stands, n_classes)."""
+        before = self.conclude(outputs)
+        own = walked
+        if outputs.shape[1] == 1:  # one log-odds, that of the second class
+            steps, own = np.tile(steps, 2), np.tile([False, True], (len(outputs), 1)) & walked
+        shares = np.where(own, newton_targets(before, steps), 0.0)
         # What classes without a tree of this round have is what the others leave.
-        left, rest = max(0.0, 1.0 - float(shares[own].sum())), float(before[~own].sum())
-        shares[~own] = before[~own] * (left / rest if rest > 0 else 0.0)
-        return np.asarray(shares / max(float(shares.sum()), 1e-300))
+        others = np.where(own, 0.0, before)
+        left, rest = 1.0 - shares.sum(axis=1, keepdims=True), others.sum(axis=1, keepdims=True)
+        shares += others * (np.maximum(left, 0.0) / np.maximum(rest, 1e-300))
+        return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300))
 
     def link_steps(self) -> Link:
         """Return the step to probabilities."""

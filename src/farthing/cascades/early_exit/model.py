@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -103,9 +103,9 @@ class EarlyExitModel(FittedModel):
         """Turn raw outputs into probabilities or values, as the boosted model does."""
         return self.inner.conclude(outputs)
 
-    def label_shares(self, stand: Stand) -> NDArray[np.float64] | None:
-        """Return what the boosted model knows of the labels where a row stands."""
-        return self.inner.label_shares(stand)
+    def label_shares(self, stands: Sequence[Stand]) -> NDArray[np.float64] | None:
+        """Return what the boosted model knows of the labels where rows stand."""
+        return self.inner.label_shares(stands)
 
     def link_steps(self) -> Link:
         """Return the steps of the boosted model."""

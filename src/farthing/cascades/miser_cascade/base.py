@@ -35,7 +35,7 @@ from farthing.costs import CostSheet, CostsLike
 from farthing.errors import RepriceError
 from farthing.learning.booster import TreeSettings
 from farthing.learning.exits import ALWAYS, NEVER, Exits
-from farthing.learning.guarantees import GuaranteedMixin
+from farthing.learning.guarantees import GuaranteedMixin, Ladder, nominal_budgets, refuse_hard
 from farthing.learning.losses import Loss
 from farthing.learning.out_of_fold import Columns, OutOfFoldBooster, OutOfFoldTrainer
 from farthing.trees import Forest
@@ -212,6 +212,17 @@ class MiserCascadeBase(OnePassMixin, GuaranteedMixin, AnyBudgetMixin, ValidatedM
     def model_at(self, cap: float | None, budget_kind: BudgetKind) -> MiserCascadeModel:
         """Return the fitted model of another budget, which shares what was learned; None means no limit."""
         return self.fitted_.at(cap, budget_kind)
+
+    def guarantee_ladder(self, guarantee: Guarantee) -> Ladder:
+        """Return the models of nominal budgets, with exits between the points of the path, too."""
+        refuse_hard(self)
+
+        def make(budget: float | None) -> MiserCascadeBase[ReadoutT]:
+            if budget is None:
+                return self.at(None)
+            return self.variant({"budget": budget}, replace(self.fitted_.near(budget), certificate=None))
+
+        return Ladder(tuple(nominal_budgets(self, guarantee)), None, make)
 
     def repriced(self, costs: CostSheet) -> MiserCascadeModel:
         """Return the fitted model at other prices, with exits that are set anew on the held-out rows."""

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import BudgetKind
+from farthing.cascades.miser_cascade.finer_exits import FinerExit, HeldOutChain, finer_exits
 from farthing.cascades.miser_cascade.staged_model import StagedModel, check_chain
 from farthing.costs import spending_limit
 from farthing.learning.exits import ALWAYS, NEVER
 from farthing.typing import Floats
+
+# Points of the path above a budget whose thresholds are raised to meet it.
+_RAISED: Final = 4
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -59,6 +63,49 @@ class MiserCascadeModel(StagedModel):
             chain=chain,
             thresholds=np.append(thresholds[: len(chain) - 1], ALWAYS),
         )
+
+    def near(self, limit: float) -> Self:
+        """Return the model that spends at most a limit on held-out rows, and errs least on them.
+
+        Beside the points of the path there are those between them, see `finer_exits`. A model whose file
+        holds no scores of held-out rows has the points of the path only.
+        """
+        below = max(0, int(np.searchsorted(self.path_spend, limit, side="right")) - 1)
+        coarse = self.at(limit, "mean")
+        if self._held_out is None:
+            return coarse
+        chain = self._held_out[int(self.path_chain[below])]
+        least = chain.spend_and_error(coarse.thresholds)[1]
+        points = range(below + 1, min(below + 1 + _RAISED, len(self.path_spend)))
+        below_them = (one for point in points for one in self._between(point))
+        settings = [one for one in below_them if one.spend <= limit and one.error < least]
+        if not settings:
+            return coarse
+        best = min(settings, key=lambda one: one.error)
+        chosen = stages_of(self.chains[self.path_chain[best.point]])
+        return replace(coarse, chain=chosen, thresholds=best.thresholds)
+
+    def _between(self, point: int) -> list[FinerExit]:
+        """Return the settings below a point of the path; they are made once."""
+        assert self._held_out is not None
+        if point not in self._finer:
+            rows = self._held_out[int(self.path_chain[point])]
+            self._finer[point] = finer_exits(rows, point, self.path_thresholds[point])
+        return self._finer[point]
+
+    @cached_property
+    def _finer(self) -> dict[int, list[FinerExit]]:
+        return {}
+
+    @cached_property
+    def _held_out(self) -> dict[int, HeldOutChain] | None:
+        """The held-out rows on each chain of the path, by its number; None if none are kept."""
+        if self.held_risks is None or self.held_errors is None or self.held_weights is None:
+            return None
+        return {
+            number: HeldOutChain(totals, self.held_risks[chain], self.held_errors[chain], self.held_weights)
+            for number, (chain, totals) in enumerate(self._chain_costs)
+        }
 
     def _best_chain(self, limit: float) -> int:
         """Return the chain whose last stage within a hard budget has the least risk, the first of ties."""

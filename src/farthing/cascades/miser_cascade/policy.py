@@ -117,6 +117,17 @@ class StagePolicy:
             f"{n_left} {'answer is' if n_left == 1 else 'answers are'} left",
         )
 
+    def standing(self) -> tuple[str, float] | None:
+        """Return the measure of `expectation` and the risk of a row that has stopped; None without rows."""
+        model, held = self._model, self._model.held_errors
+        if held is None or model.held_weights is None:
+            return None
+        place = int(model.chain[self._stage])
+        alike = model.similar_rows(place, float(model.readout.risks(self.output()[np.newaxis])[0]))
+        if alike is None or not len(alike):
+            return None
+        return model.readout.measure, float(np.average(held[place, alike], weights=model.held_weights[alike]))
+
     def why_ended(self) -> str:
         """Return why the row has stopped, in words."""
         model, stage = self._model, self._stage

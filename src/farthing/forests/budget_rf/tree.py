@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -45,11 +45,15 @@ class ClassCountModel(TreeModel, PricedErrorsModel):
         """Return the shares unchanged: those of a single tree add up to one."""
         return outputs
 
-    def label_shares(self, stand: Stand) -> NDArray[np.float64] | None:
-        """Return the mean over the trees walked of the class shares at their nodes, shape (n_classes,)."""
-        if not len(stand.nodes):
+    def label_shares(self, stands: Sequence[Stand]) -> NDArray[np.float64] | None:
+        """Return the mean over the trees walked of the class shares at their nodes, (n_stands, n_classes)."""
+        lengths = [len(stand.nodes) for stand in stands]
+        if not all(lengths):
             return None
-        return np.asarray(normalise(rows_of(stand.forest.node_values, stand.nodes)).mean(axis=0))
+        nodes = np.concatenate([stand.nodes for stand in stands])
+        shares = normalise(rows_of(stands[0].forest.node_values, nodes))
+        firsts = np.cumsum([0, *lengths[:-1]])
+        return np.asarray(np.add.reduceat(shares, firsts) / np.array(lengths)[:, np.newaxis])
 
     def link_steps(self) -> Link:
         """Return no step: shares are probabilities."""

@@ -1,15 +1,29 @@
 """Choosing among the variants of a fitted model so that a guarantee holds on new rows.
 
 Each variant has a hypothesis: it breaks the guarantee. A variant is certified if its hypothesis is rejected.
-The order of the tests is fixed before any row is seen, from the variant that breaks the guarantee least to
-the one that breaks it most, and testing ends at the first that is not rejected. So a wrong certificate needs
-the first true hypothesis of the sequence to be rejected, which has at most the probability of one test
-(fixed-sequence testing; learn then test, proposition 2). No variant is paid for by a smaller level.
+
+Theorem (fixed-sequence testing; Bauer 1991, and learn then test, proposition 2). Let the variants, their
+order and the level ``error`` be fixed before the rows of the test are seen, these rows be independent draws
+like those to come, and each p-value be valid. Test in that order, and end at the first hypothesis that is not
+rejected. Then all certified variants keep the guarantee with probability at least ``1 - error``, whatever the
+distribution of the rows, their number, and that of the variants.
+
+Proof. If a certified variant breaks the guarantee, then the first variant of the sequence that breaks it was
+tested, and its true hypothesis rejected. That is one hypothesis, known without the rows, and it is rejected
+with probability at most ``error``. No variant is paid for by a smaller level.
+
+The order costs no validity, only certificates: one variant that spends more than its place says ends the
+tests. So the variant comes first that is least likely to break the guarantee:
 
 - Budget: nominal budgets, or thresholds, upwards. A model that was moved to a larger budget spends more.
 - Agreement: downwards, from the model without a budget, which agrees with itself.
 
 A guarantee of both has two sequences of half the error each, and takes a variant that both certify.
+
+References
+----------
+Angelopoulos, Bates, Candes, Jordan, Lei: Learn then test. Annals of Applied Statistics 2025.
+Bauer: Multiple testing in clinical trials. Statistics in Medicine 1991.
 """
 
 from __future__ import annotations
@@ -23,9 +37,8 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from farthing.base import BudgetedEstimator, Certificate, Guarantee
-from farthing.costs import CostSheet
 from farthing.errors import GuaranteeError
-from farthing.learning.guarantees.ladders import HasLadder, Ladder, ladder_of
+from farthing.learning.guarantees.ladders import Ladder, ladder_of
 from farthing.learning.guarantees.p_values import betting, binomial
 from farthing.typing import Floats
 
@@ -73,7 +86,7 @@ def certify(model: EstimatorT, X: Any, guarantee: Guarantee) -> EstimatorT:
     """
     ladder = ladder_of(model, guarantee)
     _check(model, guarantee)
-    rows = _Rows(model, X, ladder)
+    rows: _Rows[EstimatorT] = _Rows(X, ladder)
     allowed: list[list[Any]] = []
     if guarantee.budget is not None:
         test = rows.spend_test(guarantee.budget, guarantee.error)
@@ -103,9 +116,10 @@ def certify(model: EstimatorT, X: Any, guarantee: Guarantee) -> EstimatorT:
 class _Rows(Generic[EstimatorT]):
     """The rows of the test, and what variants do with them."""
 
-    def __init__(self, model: EstimatorT, X: Any, ladder: Ladder) -> None:
+    def __init__(self, X: Any, ladder: Ladder) -> None:
         self._ladder = ladder
         self._X = X
+        self._variants: dict[Any, BudgetedEstimator] = {}
         self._kept: dict[Any, tuple[Floats, NDArray[Any]]] = {}
         #: The variants in the order of the two tests.
         self.upwards = list(ladder.rungs)
@@ -115,7 +129,6 @@ class _Rows(Generic[EstimatorT]):
             raise ValueError("a guarantee needs rows to be tested on; the table has none")
         # The bettor needs an order that says nothing of the rows; a table may be sorted.
         self._order = np.random.default_rng(0).permutation(self.n_rows)
-        self.most = _largest_spend(model.fitted_.costs, model.fitted_.may_buy())
 
     @property
     def n_tested(self) -> int:
@@ -124,7 +137,9 @@ class _Rows(Generic[EstimatorT]):
 
     def variant(self, rung: Any) -> EstimatorT:
         """Return the model of a rung."""
-        return cast(EstimatorT, self._ladder.make(rung))
+        if rung not in self._variants:
+            self._variants[rung] = self._ladder.make(rung)
+        return cast(EstimatorT, self._variants[rung])
 
     def decided(self, rung: Any) -> tuple[Floats, NDArray[Any]]:
         """Return the spends and the predictions of a rung."""
@@ -140,9 +155,16 @@ class _Rows(Generic[EstimatorT]):
 
     def spend_test(self, budget: float, error: float) -> Callable[[Any], float]:
         """Return the p-value of "the mean spend is above the budget"."""
-        if budget >= self.most:  # no row can spend more
-            return lambda _: 0.0
-        return lambda rung: betting(self.decided(rung)[0][self._order] / self.most, budget / self.most, error)
+
+        def p_value(rung: Any) -> float:
+            most = _largest_spend(self.variant(rung))
+            if budget >= most:  # no row can spend more
+                return 0.0
+            draws = self.decided(rung)[0][self._order] / most
+            # Rounding may add to a spend what no row pays.
+            return betting(np.minimum(draws, 1.0), budget / most, error)
+
+        return p_value
 
     def label_test(self, agreement: float) -> Callable[[Any], float]:
         """Return the p-value of "labels differ on more rows than allowed"."""
@@ -159,18 +181,18 @@ def _fixed_sequence(rungs: Sequence[Any], p_value: Callable[[Any], float], error
     return certified
 
 
-def _largest_spend(costs: CostSheet, columns: NDArray[np.bool_]) -> float:
+def _largest_spend(model: BudgetedEstimator) -> float:
     """Return what a row pays that buys all that a model may buy, with all calls."""
+    costs, columns = model.fitted_.costs, model.fitted_.may_buy()
     bought = [costs.features[place] for place in np.flatnonzero(columns[: costs.n_columns])]
     return float(costs.total([*bought, *costs.calls]))
 
 
 def _check(model: BudgetedEstimator, guarantee: Guarantee) -> None:
-    name = type(model).__name__
-    if not isinstance(model, HasLadder) and getattr(model, "budget_kind", "mean") == "hard":
-        raise ValueError(f"a hard budget holds on every row already; fit {name} with budget_kind='mean'")
     if guarantee.agreement is not None and not is_classifier(model):
-        raise ValueError(f"an agreement of labels is for classifiers; {name} predicts numbers")
+        raise ValueError(
+            f"an agreement of labels is for classifiers; {type(model).__name__} predicts numbers"
+        )
 
 
 def _why(guarantee: Guarantee, rows: _Rows[Any], allowed: Sequence[Sequence[Any]]) -> str:

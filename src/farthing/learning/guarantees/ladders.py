@@ -54,7 +54,15 @@ def ladder_of(model: Any, guarantee: Guarantee) -> Ladder:
     if not isinstance(model, AnyBudgetMixin):
         name = type(model).__name__
         raise TypeError(f"{name} cannot be moved to another budget, so there are no variants to choose from")
+    refuse_hard(model)
     return Ladder(tuple(nominal_budgets(model, guarantee)), None, model.at)
+
+
+def refuse_hard(model: Any) -> None:
+    """Raise ValueError if a model has a hard budget, which no row exceeds."""
+    if getattr(model, "budget_kind", "mean") == "hard":
+        name = type(model).__name__
+        raise ValueError(f"a hard budget holds on every row already; fit {name} with budget_kind='mean'")
 
 
 def nominal_budgets(model: BudgetedEstimator, guarantee: Guarantee) -> Sequence[float]:

@@ -18,7 +18,7 @@ def chart(flow: Flow) -> str:
     flow : Flow
         What to draw.
     """
-    lines = ["flowchart LR", f'  n0(("{flow.n_rows} rows"))']
+    lines = ["flowchart LR", f'  n0(("{flow.rows}"))']
     lines += _Writer(flow.unit).branches("n0", flow.branches)
     return "\n".join(lines) + "\n"
 

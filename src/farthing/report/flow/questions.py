@@ -15,12 +15,14 @@ from sklearn.utils import _safe_indexing
 from farthing.base import BudgetedEstimator
 from farthing.costs import CostSheet
 from farthing.report.flow.answers import describe
+from farthing.report.flow.imagined import imagined_rows
 from farthing.table import Schema, encode
 from farthing.typing import Integers
 from farthing.walks import Decisions
 from farthing.walks.purchase_order import purchase_order
 
 _MOST_LABELS: Final = 3
+_IMAGINED: Final = 1000
 
 
 @dataclass(frozen=True)
@@ -107,11 +109,19 @@ class Flow:
         Of the prices.
     n_rows : int
         Rows that were walked.
+    imagined : bool
+        Whether nobody measured these rows: their answers are as likely as the model tells.
     """
 
     branches: tuple[Branch, ...]
     unit: str
     n_rows: int
+    imagined: bool = False
+
+    @property
+    def rows(self) -> str:
+        """What was walked, in words."""
+        return f"{self.n_rows} {'imagined ' if self.imagined else ''}rows"
 
     def svg(self) -> str:
         """Return the picture as an SVG document."""
@@ -139,7 +149,7 @@ class Flow:
 
 def flow(
     model: BudgetedEstimator,
-    X: Any,
+    X: Any = None,
     *,
     max_depth: int = 5,
     min_share: float = 0.02,
@@ -155,8 +165,9 @@ def flow(
     ----------
     model : estimator
         A fitted model.
-    X : array or frame, shape (n_rows, n_features)
-        The rows.
+    X : array or frame, shape (n_rows, n_features), optional
+        The rows. Without them the answers are those that the model tells: exactly those of the training rows
+        for a single tree, an estimate for others; see `imagined_rows`.
     max_depth : int
         Questions of a row that are shown; what follows is summed up.
     min_share : float
@@ -184,7 +195,10 @@ def flow(
         raise ValueError(f"max_depth must be 1 or more; got {max_depth}")
     if not 0 <= min_share < 1:
         raise ValueError(f"min_share must be from 0 to below 1; got {min_share}")
-    if len(X) > max_rows:
+    imagined = X is None
+    if X is None:
+        X = imagined_rows(model, _IMAGINED, budget)
+    elif len(X) > max_rows:
         some = np.sort(np.random.default_rng(0).choice(len(X), max_rows, replace=False))
         X = _safe_indexing(X, some)
     decided = model.decide(X, budget=budget)
@@ -192,7 +206,7 @@ def flow(
         raise ValueError("the table has no rows to walk")
     n_rows = len(decided.spent)
     tree = _Tree(_Walked(model, X, decided, budget), max_depth, min_share)
-    return Flow(tree.branches(np.arange(n_rows), ()), model.fitted_.costs.unit or "", n_rows)
+    return Flow(tree.branches(np.arange(n_rows), ()), model.fitted_.costs.unit or "", n_rows, imagined)
 
 
 class _Walked:

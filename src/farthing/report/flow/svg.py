@@ -62,7 +62,7 @@ def draw(flow: Flow) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" role="img">\n'
-        f"<title>Questions of the model, on {flow.n_rows} rows</title>\n"
+        f"<title>Questions of the model, on {flow.rows}</title>\n"
         f"<style>{_STYLE}</style>\n{body}\n</svg>\n"
     )
 

@@ -1,0 +1,78 @@
+"""What reasons need of the nodes of a model's trees and does not depend on the row: found once, kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from farthing.trees import Forest, SparseRows, rows_of
+from farthing.typing import Floats, Integers
+from farthing.walks.split import Split, Way
+
+# Nodes of which anything is kept; a model may have millions.
+_MOST_NODES: Final = 100_000
+
+
+class NodeNotes:
+    """What was found of the nodes of one model."""
+
+    def __init__(self) -> None:
+        self._ways: dict[tuple[Forest, int], list[Way]] = {}
+        self._kept: dict[Any, Any] = {}
+        self._spreads: tuple[Any, Floats] | None = None
+
+    def ways(self, split: Split) -> list[Way]:
+        """Return the ways out of a node, see `Split.ways`."""
+        key = split.forest, split.node
+        found = self._ways.get(key)
+        if found is None:
+            found = split.ways()
+            if len(self._ways) < _MOST_NODES:
+                self._ways[key] = found
+        return found
+
+    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what was found for a key, or find it."""
+        found = self._kept.get(key)
+        if found is None:
+            found = make()
+            if len(self._kept) < _MOST_NODES:
+                self._kept[key] = found
+        return found
+
+    def spreads(self, split: Split, nodes: Integers) -> Floats:
+        """Return the variance of the scores over the two ways out of some inner nodes, shape (n_nodes,)."""
+        scores = split.scores
+        if isinstance(scores, SparseRows) or len(scores) > _MOST_NODES:
+            trees = np.searchsorted(split.forest.offsets, nodes, side="right") - 1
+            return _spreads(split, nodes, trees)
+        if self._spreads is None or self._spreads[0] is not scores:
+            forest = split.forest
+            inner = np.flatnonzero(forest.feature >= 0)
+            trees = np.searchsorted(forest.offsets, inner, side="right") - 1
+            every = np.zeros(len(forest.feature))
+            every[inner] = _spreads(split, inner, trees)
+            self._spreads = scores, every
+        return np.asarray(self._spreads[1][nodes])
+
+
+def _spreads(split: Split, nodes: Integers, trees: Integers) -> Floats:
+    forest, scores = split.forest, split.scores
+    left, right = (forest.offsets[trees] + child[nodes] for child in (forest.left, forest.right))
+    one, other = forest.cover[left], forest.cover[right]
+    apart = ((rows_of(scores, left) - rows_of(scores, right)) ** 2).sum(axis=1)
+    return np.asarray(one * other * apart / np.maximum(one + other, 1e-300) ** 2)
+
+
+_NOTES: WeakKeyDictionary[Any, NodeNotes] = WeakKeyDictionary()
+
+
+def notes_of(model: Any) -> NodeNotes:
+    """Return the notes of a model; they go when it goes."""
+    found = _NOTES.get(model)
+    if found is None:
+        found = _NOTES[model] = NodeNotes()
+    return found

@@ -1,7 +1,8 @@
 """Where features come from: functions, services, databases, Feast, pipelines that compute them on demand.
 
 ``source`` is one source with its rules of failure, ``source_set`` several as `farthing.consult` takes them,
-``http``, ``sql`` and ``feast`` are adapters, ``lazy_pipeline`` computes blocks of features for the rows that need them.
+``http``, ``sql`` and ``feast`` are adapters, ``lazy_pipeline`` computes blocks of features for the rows that
+need them.
 """
 
 from farthing.sources import lazy_files  # noqa: F401  (registers its reader)

@@ -17,11 +17,21 @@ from farthing import store
 from farthing.base import BudgetedEstimator
 from farthing.base.files import PathLike
 from farthing.base.inputs import check_caps
-from farthing.costs import Block, CostSheet, CostsLike, as_table, n_rows_of, named_block, select, take_rows
+from farthing.costs import (
+    Block,
+    CostSheet,
+    CostsLike,
+    as_table,
+    n_rows_of,
+    named_block,
+    select,
+    split_budget,
+    take_rows,
+)
 from farthing.costs.validation import quoted
 from farthing.errors import CostError, TableError
 from farthing.sources.lazy_blocks import FittedBlocks, OneRow, block_costs, feature_table, specified
-from farthing.sources.lazy_rounds import Computed, as_floats, predict_in_rounds
+from farthing.sources.lazy_rounds import Computed, Limits, as_floats, predict_in_rounds
 from farthing.sources.source import Source
 from farthing.sources.source_set import Sources
 from farthing.typing import Flags, Floats
@@ -129,8 +139,9 @@ class LazyPipeline(BaseEstimator):  # type: ignore[misc]
         ----------
         X : array, frame or list, length n_rows
             Raw rows.
-        budget : float or array, shape (n_rows,), optional
-            Hard budget of each row; None means the model's own hard budget, if it has one.
+        budget : float, array of shape (n_rows,), or mapping of str to these, optional
+            Hard budget of each row; None means the model's own hard budget, if it has one. A mapping caps
+            further resources of the prices as well.
 
         Returns
         -------
@@ -175,7 +186,10 @@ class LazyPipeline(BaseEstimator):  # type: ignore[misc]
         return np.concatenate([as_floats(block, block.compute(X)) for block in self.blocks_], axis=1)
 
     def walk(
-        self, seed: int | None = None, budget: float | None = None, known: Mapping[str, object] | None = None
+        self,
+        seed: int | None = None,
+        budget: float | Mapping[str, float] | None = None,
+        known: Mapping[str, object] | None = None,
     ) -> Walk:
         """Start the lazy prediction of one row, which asks for features of blocks; see `sources`."""
         check_is_fitted(self)
@@ -282,16 +296,27 @@ class LazyPipeline(BaseEstimator):  # type: ignore[misc]
     def _computed(self, X: Any, budget: Any) -> Computed:
         check_is_fitted(self)
         model, n_rows = self.model_.fitted_, n_rows_of(X)
-        caps = check_caps(model.budget if budget is None else budget, n_rows)
+        money, given = split_budget(budget, model.costs)
+        limits = Limits(
+            check_caps(model.budget if money is None else money, n_rows),
+            {name: np.full(n_rows, cap) for name, cap in model.own_caps().items()}
+            | {name: _of_rows(cap, name, n_rows) for name, cap in given.items()},
+        )
         parts = []
         for rows in _batches(n_rows, self.batch_size):
             part = X if len(rows) == n_rows else take_rows(X, rows)
-            part_caps = None if caps is None else caps[rows]
-            options: dict[str, Any] = {"budget": part_caps, "n_threads": self.model_.n_threads()}
+            options = {**limits.of(rows)._asdict(), "n_threads": self.model_.n_threads()}
             parts.append(predict_in_rounds(model, self.blocks_, part, len(rows), **options))
         if not parts:
             raise TableError("there are no rows to predict; expected at least one")
         return parts[0] if len(parts) == 1 else Computed(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _of_rows(cap: Any, name: str, n_rows: int) -> Floats:
+    caps = check_caps(cap, n_rows)
+    if caps is None:
+        raise ValueError(f"the budget has no number for {name!r}")
+    return caps
 
 
 def _batches(n_rows: int, size: int) -> Iterator[NDArray[np.int64]]:

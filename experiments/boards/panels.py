@@ -95,9 +95,8 @@ def page(results: Sequence[dict[str, Any]], left: Sequence[tuple[str, str]] = ()
                 # A panel is at least one round.
                 least = 1 / alone["rounds"]
                 why = f"; at best {least:.2f}, since most walks ask once" if least > GOAL_ROUNDS else ""
-                missed.append(
-                    f"{r['method']} on {r['table']} ({rounds:.2f} of the rounds, {money:.2f} of the money{why})"
-                )
+                figures = f"{rounds:.2f} of the rounds, {money:.2f} of the money{why}"
+                missed.append(f"{r['method']} on {r['table']} ({figures})")
         rows.append(
             [
                 r["table"], r["method"], f"{r['k']}, always full" if r["full"] else r["k"],

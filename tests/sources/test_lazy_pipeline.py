@@ -254,6 +254,25 @@ def test_caps_of_several_resources_hold(fitted: LazyPipeline) -> None:
         assert sheet.resources["minutes"].total_rows(lazy.acquired).max() <= budget["minutes"]
 
 
+def test_the_cheapest_model_that_is_nearly_as_good() -> None:
+    learn, new = slice(0, 300), slice(300, 400)
+    whole = LazyPipeline(blocks(), MODELS["cascade"], costs=PRICES).fit(X[learn], Y[learn])
+    table = pd.DataFrame(whole.features(X[new]), columns=whole.costs_.features)
+    points = [
+        (float(np.mean(made.prediction == Y[new])), float(made.spent.mean()))
+        for _, _, made in whole.model_.decide_variants(table)
+    ]
+    best = max(score for score, _ in points)
+    for within in (0.0, 0.05, 1.0):
+        found = whole.cheapest(X[new], Y[new], within=within)
+        assert found.spend(X[new]).mean() == min(spend for score, spend in points if score >= best - within)
+        assert found.score(X[new], Y[new]) >= best - within
+    by_itself = LazyPipeline(blocks(), MODELS["cascade"], costs=PRICES, within=1.0).fit(X, Y)
+    assert by_itself.spend(X).mean() < whole.spend(X).mean()
+    with pytest.raises(ValueError, match="within must be zero or more"):
+        whole.cheapest(X[new], Y[new], within=float("nan"))
+
+
 ACCOUNTS = pd.DataFrame({"debt": np.random.default_rng(1).normal(size=30) * 0.4})
 
 

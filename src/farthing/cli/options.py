@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from farthing.cli.task import RULE, Task
-from farthing.costs.resources import MONEY
 
 if TYPE_CHECKING:
     from farthing.costs import CostSheet
@@ -137,7 +136,8 @@ def _amount(text: str) -> float | str:
 
 def budget_amount(budget: str | Sequence[str] | None, sheet: CostSheet) -> float | dict[str, float] | None:
     """Return a budget in numbers; a share is one of what all features take."""
-    from farthing.frontier.budget_amount import budget_of, resource_caps  # noqa: PLC0415 - slow to import
+    from farthing.costs.resources import MONEY  # noqa: PLC0415 - slow to import
+    from farthing.frontier.budget_amount import budget_of, resource_caps  # noqa: PLC0415
 
     given = budget_option(budget)
     money, caps = budget_of(given, sheet), resource_caps(given, sheet)

@@ -41,7 +41,7 @@ def resource_caps(budget: Any, sheet: CostSheet) -> dict[str, float]:
 
     Examples
     --------
-    >>> sheet = CostSheet([1, 2], unit="USD", resources={"minutes": {"x1": 5, "x2": 15}})
+    >>> sheet = CostSheet([1, 2], unit="USD", resources={"minutes": {"x0": 5, "x1": 15}})
     >>> resource_caps({"USD": 2, "minutes": "20%"}, sheet), resource_caps(2, sheet)
     ({'minutes': 4.0}, {})
     """

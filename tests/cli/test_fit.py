@@ -315,3 +315,34 @@ def test_the_time_limit_covers_the_report(run, shop, tmp_path):
     assert code == 0
     assert "the time limit shortened the report" in err
     assert "The time limit shortened this report" in report.read_text()
+
+
+@pytest.mark.parametrize("kind", ["mean", "hard"])
+def test_several_budgets(run, shop, tmp_path, kind):
+    prices, model, out = tmp_path / "prices.toml", tmp_path / "m.farthing", tmp_path / "out.csv"
+    prices.write_text(
+        (shop / "prices.toml").read_text() + "[resources.minutes.costs]\nage = 1\nscore = 30\ncity = 2\n"
+    )
+    fit = ("fit", shop / "visitors.csv", "bought", "--costs", prices, *QUICK)
+    code, _, err = run(*fit, "--budget", "EUR=4", "--budget", "minutes=6", "--kind", kind, "-o", model)
+    assert code == 0, err
+    fitted, table = farthing.load(model), pd.read_csv(shop / "visitors.csv").drop(columns="bought")
+    spent, minutes = fitted.spend(table), fitted.spend(table, resource="minutes")
+    assert spent.mean() <= 4.4
+    assert minutes.mean() <= 6.6
+    if kind == "hard":
+        assert spent.max() <= 4
+        assert minutes.max() <= 6
+    code, _, _ = run(
+        "predict", model, shop / "visitors.csv", "--budget", "EUR=4", "--budget", "minutes=2", "-o", out
+    )
+    assert code == 0
+    decided = fitted.decide(table, budget={"EUR": 4, "minutes": 2})
+    assert pd.read_csv(out)["spend"].tolist() == decided.spent.tolist()
+    code, told, _ = run("ask", model, "--budget", "minutes=0.5", "--json")
+    assert json.loads(told)["acquired"] == []
+    code, _, err = run(*fit, "--budget", "EUR=4", "--budget", "6", "-o", model)
+    assert code != 0
+    assert "each has a name, such as minutes=30" in err
+    code, _, err = run(*fit, "--budget", "EUR=4", "--budget", "hours=6", "-o", model)
+    assert "'hours', which the cost sheet lacks" in err

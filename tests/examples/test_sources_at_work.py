@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from examples import panel_consultation, text_blocks
+from tests.postgres import running_postgres
 
 from farthing import REFUSED, consult
 from farthing.datasets import load_heart_disease
@@ -51,6 +52,32 @@ def test_a_database_is_consulted_and_a_table_that_hangs_is_given_up() -> None:
         assert decision.spent <= 1.0
         assert set(faults) == set(slow.features)
     finally:
+        engine.dispose()
+
+
+def test_a_slow_table_of_postgresql_is_given_up_after_its_time_limit() -> None:
+    sqlalchemy = pytest.importorskip("sqlalchemy", reason="sources over SQL need the extra farthing[sql]")
+    from examples import database_consultation as example  # noqa: PLC0415
+
+    with running_postgres() as url:
+        engine = example.database(url)
+        heart = load_heart_disease()
+        model = BudgetTreeClassifier(costs=example.sources(engine).costs("USD"), max_depth=4)
+        patient = int(model.fit(heart.X, heart.y).spend(heart.X).argmax())
+        decision, faults = example.consulted(example.sources(engine, timeout=60.0), patient)
+        assert decision == consult(model, heart.X.iloc[patient])
+        assert (decision.spent, faults) == (7.0, {})
+        with engine.begin() as connection:
+            connection.execute(sqlalchemy.text("ALTER TABLE lab RENAME TO lab_rows"))
+            connection.execute(
+                sqlalchemy.text("CREATE VIEW lab AS SELECT lab_rows.* FROM lab_rows, pg_sleep(600)")
+            )
+        given = example.sources(engine, timeout=0.5)
+        decision, faults = example.consulted(given, patient)
+        lacking = {**heart.X.iloc[patient].to_dict(), **dict.fromkeys(tuple(given)[1].features, REFUSED)}
+        assert decision == consult(model, lacking)
+        assert decision.spent <= 1.0
+        assert faults
         engine.dispose()
 
 

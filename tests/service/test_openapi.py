@@ -58,6 +58,7 @@ def test_every_call_and_answer_is_documented() -> None:
         "/v1/models/{name}",
         "/v1/models/{name}/next",
         "/v1/models/{name}/predict",
+        "/v1/models/{name}/predict_raw",
         "/v2",
         "/v2/health/live",
         "/v2/health/ready",

@@ -210,3 +210,80 @@ def test_no_rows_and_a_block_that_changes_its_width_are_named() -> None:
     pipeline.blocks_[0].transformer.transform = lambda X: np.zeros((len(X), 3))
     with pytest.raises(TableError, match="block 'cheap' gave 3 columns; expected its 2 features"):
         pipeline.features(X)
+
+
+def test_images_and_joins() -> None:
+    images = RNG.random(size=(120, 8, 8))
+    labels = np.where(
+        images.mean(axis=(1, 2)) > 0.5, "bright", np.where(images[:, 0, 0] > 0.5, "dot", "dark")
+    )
+    blocks = [("mean", FunctionTransformer(_mean)), ("gradients", FunctionTransformer(_gradients))]
+    pipeline = LazyPipeline(blocks, BudgetTreeClassifier(max_depth=4), costs={"mean": 1, "gradients": 30})
+    pipeline.fit(images, labels)
+    whole = pipeline.model_.decide(pd.DataFrame(pipeline.features(images), columns=pipeline.costs_.features))
+    np.testing.assert_array_equal(pipeline.decide(images).probabilities, whole.probabilities)
+    assert pipeline.computed(images)[:, 1].mean() < 1
+    assert pipeline.score(images, labels) > 0.6
+
+    orders = pd.DataFrame({"customer": RNG.integers(0, 30, 200), "amount": RNG.normal(size=200)})
+    risk = orders["amount"] + ACCOUNTS.loc[orders["customer"], "debt"].to_numpy() > 1
+    joined = LazyPipeline(
+        [("order", StandardScaler(), ["amount"]), ("account", FunctionTransformer(_account), ["customer"])],
+        BudgetTreeClassifier(max_depth=4, cost_rule="penalty", tradeoff=0.005),
+        costs={"order": 1, "account": 8},
+    ).fit(orders, risk)
+    assert joined.score(orders, risk) > 0.9
+    assert 0 < joined.computed(orders)[:, 1].mean() < 1
+
+
+def test_caps_of_several_resources_hold(fitted: LazyPipeline) -> None:
+    features = fitted.costs_.features
+    minutes = {name: 3.0 if name.startswith("products") else 1.0 for name in features}
+    sheet = CostSheet(
+        dict(zip(features, fitted.costs_.own.tolist(), strict=True)),
+        fitted.costs_.groups,
+        "USD",
+        resources={"minutes": minutes},
+    )
+    timed = LazyPipeline(blocks(), fitted.model, costs=sheet).fit(X, Y)
+    frame = pd.DataFrame(timed.features(X), columns=features)
+    for budget in ({"minutes": 4.0}, {"USD": 6.5, "minutes": 2.0}):
+        lazy, whole = timed.decide(X, budget=budget), timed.model_.decide(frame, budget=budget)
+        np.testing.assert_array_equal(lazy.probabilities, whole.probabilities)
+        np.testing.assert_array_equal(lazy.acquired, whole.acquired)
+        assert sheet.resources["minutes"].total_rows(lazy.acquired).max() <= budget["minutes"]
+
+
+def test_the_cheapest_model_that_is_nearly_as_good() -> None:
+    learn, new = slice(0, 300), slice(300, 400)
+    whole = LazyPipeline(blocks(), MODELS["cascade"], costs=PRICES).fit(X[learn], Y[learn])
+    table = pd.DataFrame(whole.features(X[new]), columns=whole.costs_.features)
+    points = [
+        (float(np.mean(made.prediction == Y[new])), float(made.spent.mean()))
+        for _, _, made in whole.model_.decide_variants(table)
+    ]
+    best = max(score for score, _ in points)
+    for within in (0.0, 0.05, 1.0):
+        found = whole.cheapest(X[new], Y[new], within=within)
+        assert found.spend(X[new]).mean() == min(spend for score, spend in points if score >= best - within)
+        assert found.score(X[new], Y[new]) >= best - within
+    by_itself = LazyPipeline(blocks(), MODELS["cascade"], costs=PRICES, within=1.0).fit(X, Y)
+    assert by_itself.spend(X).mean() < whole.spend(X).mean()
+    with pytest.raises(ValueError, match="within must be zero or more"):
+        whole.cheapest(X[new], Y[new], within=float("nan"))
+
+
+ACCOUNTS = pd.DataFrame({"debt": np.random.default_rng(1).normal(size=30) * 0.4})
+
+
+def _mean(images: Any) -> Any:
+    return np.asarray(images).mean(axis=(1, 2))[:, np.newaxis]
+
+
+def _gradients(images: Any) -> Any:
+    table = np.asarray(images)
+    return np.concatenate([np.abs(np.diff(table, axis=1)).mean(axis=1), table[:, 0]], axis=1)
+
+
+def _account(rows: pd.DataFrame) -> Any:
+    return ACCOUNTS.loc[rows["customer"]].to_numpy()

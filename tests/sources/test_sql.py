@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import socket
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.postgres import running_postgres
 
 from farthing import REFUSED, consult
 from farthing.errors import SourceError
@@ -43,44 +39,10 @@ def sqlite(tmp_path: Path) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[Any]:
-    """A PostgreSQL server of its own, in a temporary folder."""
-    pytest.importorskip("psycopg", reason="PostgreSQL needs its driver, psycopg")
-    if shutil.which("initdb") is None or shutil.which("pg_ctl") is None:
-        pytest.skip("PostgreSQL is not installed: initdb and pg_ctl are not on the path")
-    # Not below pytest's own folder, which another user than that of the tests may not enter.
-    folder = Path(tempfile.mkdtemp(prefix="farthing-postgres-"))
-    # The server refuses to run as root.
-    user: dict[str, Any] = {"user": "nobody"} if os.geteuid() == 0 else {}
-    if user:
-        shutil.chown(folder, "nobody")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    data = folder / "data"
-
-    def run(*command: str) -> None:
-        done = subprocess.run(
-            command,
-            check=False,
-            capture_output=True,
-            text=True,
-            cwd=folder,
-            env={**os.environ, "LC_ALL": "C"},
-            **user,
-        )
-        if done.returncode:
-            pytest.skip(f"PostgreSQL does not start here: {done.stdout[-300:]}{done.stderr[-300:]}")
-
-    run("initdb", "-D", str(data), "-U", "tester", "--auth=trust", "--encoding=UTF8", "--no-sync")
-    options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
-    run("pg_ctl", "-D", str(data), "-o", options, "-l", str(folder / "log"), "-w", "start")
-    engine = sqlalchemy.create_engine(f"postgresql+psycopg://tester@127.0.0.1:{port}/postgres")
-    try:
+    with running_postgres() as url:
+        engine = sqlalchemy.create_engine(url)
         yield fill(engine)
-    finally:
         engine.dispose()
-        run("pg_ctl", "-D", str(data), "-m", "immediate", "-w", "stop")
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

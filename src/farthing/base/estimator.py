@@ -591,7 +591,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _limits(self, budget: Any, n_rows: int) -> dict[str, Any]:
         """Return ``budget`` and ``caps`` of each row, from the argument of an array call."""
         own = self.fitted_.budget
-        money, caps = split_budget(budget, self.fitted_.costs)
+        money, given = split_budget(budget, self.fitted_.costs)
+        caps = {**self.fitted_.own_caps(), **given}
         return {
             "budget": check_caps(own if money is None else money, n_rows),
             "caps": {name: check_caps(cap, n_rows) for name, cap in caps.items()},
@@ -641,7 +642,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self.check_ready()
         money, given = split_budget(budget, self.fitted_.costs)
         cap = self.fitted_.budget if money is None else check_cap(money)
-        caps = {name: float(check_cap(amount, name) or 0.0) for name, amount in given.items()}
+        limits = {**self.fitted_.own_caps(), **given}
+        caps = {name: float(check_cap(amount, name) or 0.0) for name, amount in limits.items()}
         factor = 1.0 if self._reference is None else self._reference.fall_factor
         return self.fitted_.walk(check_seed(seed), cap, known, caps, factor)
 

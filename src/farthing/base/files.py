@@ -121,7 +121,11 @@ def load_model(
     path: PathLike, trusted: Sequence[str] = (), stream: IO[bytes] | None = None
 ) -> BudgetedEstimator:
     """Read an estimator; a file that holds something else, such as an `OnlineGate`, raises FileError."""
-    model = load(path, trusted, stream)
+    return checked_model(load(path, trusted, stream), path)
+
+
+def checked_model(model: Any, path: PathLike) -> BudgetedEstimator:
+    """Return what a file holds, if it is an estimator; raise FileError if not."""
     if not hasattr(model, "fitted_"):
         raise FileError(f"{path} holds a {type(model).__name__}, which is not a model of a table")
     return model  # type: ignore[no-any-return]

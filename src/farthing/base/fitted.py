@@ -286,6 +286,10 @@ class FittedModel(ABC):
         """
         return None
 
+    def own_caps(self) -> Mapping[str, float]:
+        """Return the hard caps of further resources that hold where none is given; none by default."""
+        return {}
+
     @property
     def ledger_names(self) -> tuple[str, ...]:
         """Names of what is bought: the columns, or a substitute such as devices, and then the calls."""

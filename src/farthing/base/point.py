@@ -98,6 +98,11 @@ def _encode(point: Point) -> dict[str, object]:
         "method": point.method,
         "params": {name: _kept(value) for name, value in point.params.items()},
         **{name: float(getattr(point, name)) for name in _NUMBERS},
+        **(
+            {"details": {name: float(value) for name, value in point.details.items()}}
+            if point.details
+            else {}
+        ),
     }
 
 
@@ -108,8 +113,11 @@ def _kept(value: Any) -> str | int | float | bool | None:
 
 def _decode(fields: dict[str, Any]) -> Point:
     """Build a point from the state of a file, which may be hostile."""
-    if set(fields) != {"method", "params", *_NUMBERS}:
+    if set(fields) - {"details"} != {"method", "params", *_NUMBERS}:
         raise ValueError(f"a point has a method, params and {', '.join(_NUMBERS)}; got {sorted(fields)}")
+    details = fields.get("details", {})
+    if not isinstance(details, dict) or not all(type(value) is float for value in details.values()):
+        raise TypeError("the details of a point must be floats by name")
     if not isinstance(fields["method"], str) or not isinstance(fields["params"], dict):
         raise TypeError("a point has a method with a name, and its parameters by name")
     for name, value in fields["params"].items():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from farthing.cli.app import app
-from farthing.cli.options import Trusted, budget_amount, split_names
+from farthing.cli.options import Budgets, Trusted, budget_amount, split_names
 from farthing.cli.output import AsJson, clear_errors, emit
 from farthing.errors import FarthingError
 
@@ -25,10 +25,7 @@ _REFUSAL: Final = "?"
 @app.command()
 def ask(  # noqa: PLR0917 - typer takes the options from here
     model: Annotated[Path, typer.Argument(help="A model file.")],
-    budget: Annotated[
-        str | None,
-        typer.Option(help="What may be spent: a number, or a share of what all features cost, such as 20%."),
-    ] = None,
+    budget: Budgets = None,
     known: Annotated[
         list[str] | None,
         typer.Option(

@@ -133,7 +133,7 @@ def fit_on_cluster(
     target: str,
     costs: Path | None,
     *,
-    budget: str | None,
+    budget: str | Sequence[str] | None,
     budget_kind: str,
     task: Task | None,
     drop: Sequence[str] | None,
@@ -152,7 +152,7 @@ def fit_on_cluster(
     dropped = dropped_columns(drop or (), frame)
     roles = [name for name in (weight, query) if name is not None]
     check_columns([target, *dropped, *roles], frame)
-    if budget is not None and budget_kind != "hard":
+    if budget and budget_kind != "hard":
         raise ValueError("on a cluster a budget limits every row: add --kind hard, or leave out --budget")
     X = frame.drop(columns=list(dict.fromkeys([target, *dropped, *roles])))
     refuse_dates(X.head(0, npartitions=1, compute=False)._meta)  # noqa: SLF001 - Dask's own word for it
@@ -170,7 +170,7 @@ def fit_on_cluster(
     known = method().get_params()
     if "random_state" in known:
         given.setdefault("random_state", seed)
-    if budget is not None:
+    if budget:
         given["budget"] = budget_amount(budget, sheet)
     if strange := [key for key in given if key not in known]:
         raise ValueError(f"{name} has no parameter {strange[0]!r}; it has {', '.join(sorted(known))}")
@@ -184,7 +184,7 @@ def fit_on_cluster(
 
 
 def predict_on_cluster(
-    model: Any, pattern: Path, folder: Path, *, budget: float | None, ordered: bool
+    model: Any, pattern: Path, folder: Path, *, budget: Any, ordered: bool
 ) -> tuple[int, float, float]:
     """Predict Parquet files into Parquet files of a folder, one for each partition.
 
@@ -217,7 +217,7 @@ def predict_on_cluster(
 
 
 def _predict_part(
-    model: Any, frame: Any, folder: str, number: int, budget: float | None, *, ordered: bool
+    model: Any, frame: Any, folder: str, number: int, budget: Any, *, ordered: bool
 ) -> tuple[int, float, float]:
     """Predict a partition and write it; a worker that is lost leaves no half of a file."""
     from farthing.cli.predict import prediction_frame  # noqa: PLC0415 - which imports this file

@@ -55,7 +55,7 @@ def demo(
         table,
         "disease",
         costs=prices,
-        budget=str(BUDGET),
+        budget=[str(BUDGET)],
         output=model,
         report=report,
         jobs=jobs,

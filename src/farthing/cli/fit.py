@@ -20,6 +20,7 @@ from farthing.cli.cluster import (
 )
 from farthing.cli.destinations import check_destination, check_report
 from farthing.cli.options import (
+    Budgets,
     Costs,
     Drop,
     Jobs,
@@ -55,12 +56,7 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
     target: Target,
     costs: Costs = None,
     labels: LabelSheet = None,
-    budget: Annotated[
-        str | None,
-        typer.Option(
-            help="What a row may spend: a number, or a share of what all features cost, such as 20%."
-        ),
-    ] = None,
+    budget: Budgets = None,
     budget_kind: Annotated[
         str,
         typer.Option(
@@ -107,7 +103,7 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
         # Before the work, which may take hours, rather than after it.
         check_destination(output, "--output")
         check_report(report)
-        if budget is None and budget_kind == "hard":
+        if not budget and budget_kind == "hard":
             raise ValueError("--kind hard has no effect without a budget; add --budget, such as --budget 20%")
         if away.is_given:
             away.refuse(
@@ -174,7 +170,7 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
         "model": str(output),
         "report": None if report is None else str(report),
         "task": str(problem.task),
-        "budget": None if budget is None else budget,
+        "budget": budget_option(budget),
         "full_cost": model.frontier_.full_cost,
         "unit": model.frontier_.unit,
         "score_name": model.frontier_.score_name,
@@ -272,7 +268,7 @@ def _write_report(
 def _text(model: Any, output: Path, report: Path | None) -> str:
     from farthing.base.score_words import ScoreWords  # noqa: PLC0415 - slow to import
     from farthing.costs import spending_limit  # noqa: PLC0415
-    from farthing.frontier.budgeted_base import budget_of  # noqa: PLC0415
+    from farthing.frontier.budget_amount import budget_of  # noqa: PLC0415
 
     chosen, frontier = model.chosen_, model.frontier_
     words = ScoreWords.of(frontier.score_name)

@@ -26,6 +26,14 @@ LabelSheet = Annotated[
         "keeps it; the page, ask and the report show it.",
     ),
 ]
+Budgets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--budget",
+        help="What a row may spend: a number, or a share of what all features cost, such as 20%. If the "
+        "price list has further resources, once for each limit: --budget CAD=100 --budget minutes=30.",
+    ),
+]
 TaskOption = Annotated[
     Task | None,
     typer.Option(
@@ -93,21 +101,47 @@ def method_list(methods: str) -> str | list[str]:
     return "auto" if methods == "auto" else [name.strip() for name in methods.split(",") if name.strip()]
 
 
-def budget_option(budget: str | None) -> float | str | None:
-    """Return what was given as ``--budget``: a number, or a share with its percent sign."""
-    if budget is None or "%" in budget:
-        return budget
+def budget_option(budget: str | Sequence[str] | None) -> float | str | dict[str, float | str] | None:
+    """Return what was given as ``--budget``: a number, a share with its percent sign, or several by name.
+
+    Examples
+    --------
+    >>> budget_option("20%"), budget_option(["100"]), budget_option(["CAD=100", "minutes=30"])
+    ('20%', 100.0, {'CAD': 100.0, 'minutes': 30.0})
+    """
+    given = [budget] if isinstance(budget, str) else list(budget or ())
+    if not given:
+        return None
+    if len(given) == 1 and "=" not in given[0]:
+        return _amount(given[0])
+    named: dict[str, float | str] = {}
+    for each in given:
+        name, sign, amount = (part.strip() for part in each.rpartition("="))
+        if not sign or not name:
+            raise ValueError(f"of several budgets each has a name, such as minutes=30; got {each!r}")
+        if name in named:
+            raise ValueError(f"--budget gives {name!r} twice")
+        named[name] = _amount(amount)
+    return named
+
+
+def _amount(text: str) -> float | str:
+    if "%" in text:
+        return text
     try:
-        return float(budget)
+        return float(text)
     except ValueError:
-        raise ValueError(f"--budget must be a number or a share such as 20%; got {budget!r}") from None
+        raise ValueError(f"--budget must be a number or a share such as 20%; got {text!r}") from None
 
 
-def budget_amount(budget: str | None, sheet: CostSheet) -> float | None:
-    """Return a budget as a number; a share is one of the cost of all features."""
-    from farthing.frontier.budgeted_base import budget_of  # noqa: PLC0415 - slow to import
+def budget_amount(budget: str | Sequence[str] | None, sheet: CostSheet) -> float | dict[str, float] | None:
+    """Return a budget in numbers; a share is one of what all features take."""
+    from farthing.costs.resources import MONEY  # noqa: PLC0415 - slow to import
+    from farthing.frontier.budget_amount import budget_of, resource_caps  # noqa: PLC0415
 
-    return budget_of(budget_option(budget), sheet)
+    given = budget_option(budget)
+    money, caps = budget_of(given, sheet), resource_caps(given, sheet)
+    return ({} if money is None else {MONEY: money}) | caps if caps else money
 
 
 def split_names(given: Sequence[str] | None) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from farthing.cli.cluster import (
     predict_on_cluster,
 )
 from farthing.cli.destinations import TABLES, check_destination, table_text, write_table
-from farthing.cli.options import Separator, Table, Trusted, budget_amount, split_names
+from farthing.cli.options import Budgets, Separator, Table, Trusted, budget_amount, split_names
 from farthing.cli.output import AsJson, clear_errors, emit
 from farthing.cli.tables import for_model, read_table, refused_cells
 
@@ -40,12 +40,7 @@ def predict(  # noqa: PLR0917 - typer takes the options from here
             help="File for the predictions: .csv, .json, .parquet or .feather; - is standard output, as CSV.",
         ),
     ] = None,
-    budget: Annotated[
-        str | None,
-        typer.Option(
-            help="What each row may spend: a number, or a share of what all features cost, such as 20%."
-        ),
-    ] = None,
+    budget: Budgets = None,
     ordered: Annotated[
         bool,
         typer.Option(
@@ -104,7 +99,7 @@ def predict(  # noqa: PLR0917 - typer takes the options from here
 
 
 def prediction_frame(
-    model: Any, frame: Any, budget: float | None, *, ordered: bool, quiet: bool, refused: Any = None
+    model: Any, frame: Any, budget: Any, *, ordered: bool, quiet: bool, refused: Any = None
 ) -> Any:
     """Return the predictions of a table as a frame: label or number, probabilities, spend, purchases.
 
@@ -139,7 +134,7 @@ def _predict_on_cluster(
     fitted: Any,
     table: Path,
     output: Path | None,
-    cap: float | None,
+    cap: Any,
     *,
     ordered: bool,
 ) -> tuple[dict[str, Any], str]:
@@ -176,7 +171,7 @@ def _refusals(  # noqa: PLR0917 - two of them are the user's options
 
 
 def purchases(
-    model: Any, frame: Any, decided: Decisions, budget: float | None, *, ordered: bool, quiet: bool
+    model: Any, frame: Any, decided: Decisions, budget: Any, *, ordered: bool, quiet: bool
 ) -> list[list[str]]:
     """Return the features that each row bought.
 
@@ -188,14 +183,15 @@ def purchases(
         The rows.
     decided : Decisions
         What `model.decide` returned for them.
-    budget : float or None
+    budget : float, mapping of str to float, or None
         The budget that it was given.
     ordered : bool
         Whether in the order of purchase, for which rows are walked again, or in that of the price list.
     quiet : bool
         Whether to show no bar.
     """
-    from farthing.frontier.progress_bar import Progress  # noqa: PLC0415 - slow to import
+    from farthing.costs import split_budget  # noqa: PLC0415 - slow to import
+    from farthing.frontier.progress_bar import Progress  # noqa: PLC0415
     from farthing.table import encode  # noqa: PLC0415
     from farthing.walks.purchase_order import purchase_order  # noqa: PLC0415
 
@@ -205,11 +201,14 @@ def purchases(
         return [[names[column] for column in bought.nonzero()[0]] for bought in decided.acquired]
     fitted = model.fitted_
     values = encode(fitted.schema, frame, needed=fitted.may_buy(), min_rows=0).values
-    cap = fitted.budget if budget is None else budget
+    money, given = split_budget(budget, fitted.costs)
+    cap, caps = fitted.budget if money is None else money, {**fitted.own_caps(), **given}
     shown = not quiet and len(values) > _MANY
     found = []
     with Progress(len(values), "order of purchases", shown=shown) as bar:
-        for bought in purchase_order(fitted.policy, model.costs_, values, decided.acquired, budget=cap):
+        for bought in purchase_order(
+            fitted.policy, model.costs_, values, decided.acquired, budget=cap, caps=caps
+        ):
             found.append(bought)
             bar.step()
     return found

@@ -7,7 +7,7 @@ is a shared cost, ``resources`` are what features take beside money, ``display``
 """
 
 from farthing.costs.blocks import Block, as_table, blocks_of, n_rows_of, named_block, select, take_rows
-from farthing.costs.budget import SLACK, spending_limit, split_budget, within_budget
+from farthing.costs.budget import SLACK, money_name, spending_limit, split_budget, within_budget
 from farthing.costs.group import Group
 from farthing.costs.ledger import RowLedger
 from farthing.costs.measuring import BlockTimes, Measurement, Times, measure
@@ -27,6 +27,7 @@ __all__ = [
     "as_table",
     "blocks_of",
     "measure",
+    "money_name",
     "n_rows_of",
     "named_block",
     "per_price",

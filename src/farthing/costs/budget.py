@@ -73,6 +73,18 @@ def split_budget(budget: Any, sheet: CostSheet) -> tuple[Any, dict[str, Any]]:
     return (money[0] if money else None), caps
 
 
+def money_name(sheet: CostSheet) -> str:
+    """Return the name of the costs among the resources of a weighted sheet.
+
+    Examples
+    --------
+    >>> from farthing.costs import CostSheet
+    >>> money_name(CostSheet([1, 2], unit="USD")), money_name(CostSheet([1, 2]))
+    ('USD', 'money')
+    """
+    return sheet.unit or "money"
+
+
 @overload
 def within_budget(spent: float, budget: float | None) -> bool: ...
 @overload

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from farthing._core import row_totals
 from farthing.costs import plain_data, validation
 from farthing.costs.alignment import align_entries
+from farthing.costs.budget import money_name
 from farthing.costs.display import render
 from farthing.costs.group import Group, as_groups
 from farthing.costs.measuring import Per, measure
@@ -434,7 +435,7 @@ class CostSheet:
             f"weighted {self.unit}".strip(),
             calls=self.call_prices(),
             resources={
-                self.unit or "money": {"costs": money.own, "groups": money.shared},
+                money_name(self): {"costs": money.own, "groups": money.shared},
                 **self._amounts(),
             },
         )

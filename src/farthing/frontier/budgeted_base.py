@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 import time
 import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from types import NoneType
@@ -27,12 +26,13 @@ from farthing.base import (
     Point,
     TrainingSet,
 )
-from farthing.base.inputs import check_cap, warn_one_class
+from farthing.base.inputs import warn_one_class
 from farthing.base.parameters import JOBS, NON_NEGATIVE, one_of
-from farthing.costs import CostSheet, CostsLike, spending_limit
+from farthing.costs import CostSheet, CostsLike, spending_limit, split_budget, within_budget
 from farthing.deadline import deadline
 from farthing.distributed.detect import is_collection
 from farthing.errors import BudgetWarning, RepriceError
+from farthing.frontier.budget_amount import budget_of, resource_caps
 from farthing.frontier.budgeted_model import ChosenModel
 from farthing.frontier.data_split import SweepRows, default_folds
 from farthing.frontier.delivery import LastFitLimit, deliver, of_fold
@@ -40,18 +40,20 @@ from farthing.frontier.fold_curves import SettingCurves
 from farthing.frontier.last_fit import Delivery, deliver_again, mixed_with, pick, reachable, variant_of
 from farthing.frontier.sweep import run_sweep
 from farthing.frontier.sweep_run import all_cores
+from farthing.frontier.weighed_choice import weighed_fit
 from farthing.learning.guarantees import Ladder, certify, nominal_budgets
 from farthing.table import PreparedTable
 
-_SHARE: Final = re.compile(r"\s*([0-9][0-9.eE+-]*)\s*%\s*")
 # The part of a time limit that the sweep may take; the rest is for the fit on all rows.
 _SWEEP_SHARE: Final = 0.65
 
 PARAMETERS: Final = """costs : CostSheet, mapping, array, Series, path or None
         Prices of the features; None means 1 each.
-    budget : float, str or None
+    budget : float, str, mapping of str to these, or None
         What a row may spend: a number, or a share of the cost of all features such as "20%". None
-        means no limit.
+        means no limit. A mapping caps the costs, by their unit, and further resources of the cost sheet:
+        ``{{"USD": 100, "minutes": 30}}``. Then fits are made on weighted sums of the costs and the capped
+        resources, three weights for each of these; see `farthing.frontier.weighed_choice`.
     budget_kind : {{"mean", "hard"}}
         Whether the budget limits the mean spend, as estimated for new rows and measured on those the model
         was fitted on, or the spend of every row.
@@ -110,7 +112,7 @@ class BudgetedBase(BudgetedEstimator):
     def __init__(
         self,
         costs: CostsLike,
-        budget: float | str | None,
+        budget: float | str | Mapping[str, Any] | None,
         *,
         budget_kind: BudgetKind,
         free: Any,
@@ -219,6 +221,9 @@ class BudgetedBase(BudgetedEstimator):
         all_rows = self._weighted(given)
         rows = all_rows.of_positive_weight()
         sheet = self._prices(given)
+        if split_budget(self.budget, sheet)[1]:
+            self._check_weighed(X)
+            return self.adopt(weighed_fit(self, all_rows, sheet))
         budget = budget_of(self.budget, sheet)
         # All rows go to the sweep: folds that the user gives are numbered over rows of weight zero too.
         # A single class is predicted for nothing, whatever the method.
@@ -239,6 +244,13 @@ class BudgetedBase(BudgetedEstimator):
         self._adopt(found, frontier, rows, budget, start)
         return self
 
+    def _check_weighed(self, X: Any) -> None:
+        """Raise an error if a budget of several resources does not go with the rest."""
+        if self.mixture:
+            raise ValueError("mixture fills one budget; leave it out where several resources are capped")
+        if is_collection(X):
+            self.refuse_on_collections("budget")
+
     def refit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the chosen setting again, on new rows: one fit, without a new choice.
 
@@ -257,6 +269,8 @@ class BudgetedBase(BudgetedEstimator):
         """
         check_is_fitted(self)
         fitted = self._fitted()
+        if isinstance(self.budget, Mapping) and split_budget(self.budget, fitted.costs)[1]:
+            raise ValueError("a budget of several resources needs a new choice; call fit again")
         given = self._given(X, y, sample_weight)
         rows = self._weighted(given).of_positive_weight()
         sheet = self._prices(given)
@@ -322,7 +336,7 @@ class BudgetedBase(BudgetedEstimator):
         row_cap = found.model.fitted_.budget
         return mixed_with(found.model, found.chosen, found.path, budget, row_cap=row_cap)
 
-    def at(self, budget: float | str | None) -> Self:
+    def at(self, budget: float | str | Mapping[str, Any] | None) -> Self:
         """Return the model for another budget, without a new fit; it shares the learned parts.
 
         The method stays the one that was chosen. Of its variants, the one within the budget is taken; none
@@ -331,8 +345,9 @@ class BudgetedBase(BudgetedEstimator):
 
         Parameters
         ----------
-        budget : float, str or None
-            As the parameter. A hard budget caps every prediction; its score is not known, and NaN.
+        budget : float, str, mapping or None
+            As the parameter; a mean budget may cap resources that the fit capped. A hard budget caps every
+            prediction; its score is not known, and NaN.
 
         Returns
         -------
@@ -342,6 +357,15 @@ class BudgetedBase(BudgetedEstimator):
         check_is_fitted(self)
         moved = self._moved(budget)
         cap, spend = budget_of(budget, self._fitted().costs), moved.chosen_.spend
+        for name, limit in resource_caps(budget, self._fitted().costs).items():
+            taken = moved.chosen_.details.get(name, 0.0)
+            if self.budget_kind == "mean" and taken > spending_limit(limit):
+                warnings.warn(
+                    f"no variant of this fit takes {limit:.4g} {name} or less on average; the one taken "
+                    f"takes {taken:.4g}. Fit with this budget, or pass it to predict, which limits every row",
+                    BudgetWarning,
+                    stacklevel=2,
+                )
         if cap is not None and spend > spending_limit(cap):
             warnings.warn(
                 f"no variant of this fit spends {cap:.4g} or less on average; the cheapest, which is taken, "
@@ -352,18 +376,18 @@ class BudgetedBase(BudgetedEstimator):
             )
         return moved
 
-    def _moved(self, budget: float | str | None) -> Self:
+    def _moved(self, budget: float | str | Mapping[str, Any] | None) -> Self:
         fitted = self._fitted()
-        cap = budget_of(budget, fitted.costs)
+        cap, caps = budget_of(budget, fitted.costs), resource_caps(budget, fitted.costs)
         model = fitted.model
         aims = isinstance(model, AnyBudgetMixin)
         if self.budget_kind == "hard":
-            if aims and model.budget_kind == "hard":
+            if aims and model.budget_kind == "hard" and not fitted.weights:
                 model = model.at(cap)
             chosen = Point(fitted.chosen.method, fitted.chosen.params, math.nan, math.nan, math.nan)
-            changed = replace(fitted, model=model, budget=cap, chosen=chosen)
+            changed = replace(fitted, model=model, budget=cap, chosen=chosen, resource_caps=caps)
         else:
-            found = pick(fitted.path, cap, is_any_budget=aims)
+            found = pick(_within_caps(fitted.path, caps), cap, is_any_budget=aims)
             named = {**fitted.chosen.params, **found.params}
             chosen = replace(found, method=fitted.chosen.method, params=named)
             other = variant_of(model, found.params)
@@ -387,6 +411,8 @@ class BudgetedBase(BudgetedEstimator):
         new rows spend; scores are not known, and NaN.
         """
         fitted = self._fitted()
+        if fitted.weights:
+            raise RepriceError("it learned by a weighted sum of resources; fit it again")
         model, name = fitted.model, type(fitted.model).__name__
         sheet = costs.with_free(() if self.free is None else self.free)
         if not isinstance(model, AnyBudgetMixin) or self.budget_kind == "hard":
@@ -490,21 +516,17 @@ class BudgetedBase(BudgetedEstimator):
         return params
 
 
-def budget_of(budget: Any, sheet: CostSheet) -> float | None:
-    """Return a budget as a number; "20%" is a share of the cost of all features.
-
-    Examples
-    --------
-    >>> budget_of("20%", CostSheet([3.0, 7.0]))
-    2.0
-    """
-    if isinstance(budget, str):
-        found = _SHARE.fullmatch(budget)
-        if found is None:
-            raise ValueError(f"budget must be a number or a share such as '20%'; got {budget!r}")
-        prices = sheet.without_calls()
-        return check_cap(float(found[1]) / 100 * prices.total(prices.features))
-    return check_cap(budget)
+def _within_caps(path: Sequence[Point], caps: Mapping[str, float]) -> Sequence[Point]:
+    """Return the variants whose means keep caps of resources; if there is none, the cheapest."""
+    if not caps:
+        return path
+    if unknown := [name for name in caps if name not in path[0].details]:
+        raise ValueError(
+            f"the fit did not measure what its variants take of {unknown[0]!r}; fit with this budget, or "
+            "pass it to predict, which limits every row"
+        )
+    inside = [p for p in path if all(within_budget(p.details[name], cap) for name, cap in caps.items())]
+    return inside or [min(path, key=lambda point: [point.details[name] for name in caps])]
 
 
 def _listed(methods: Any) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -103,7 +104,7 @@ class BudgetedClassifier(BudgetedBase, ContractClassifier):
     def __init__(
         self,
         costs: CostsLike = None,
-        budget: float | str | None = None,
+        budget: float | str | Mapping[str, Any] | None = None,
         *,
         budget_kind: BudgetKind = "mean",
         free: Any = None,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,8 @@ from farthing.base import (
     PricedErrorsModel,
     RegressorModel,
 )
-from farthing.costs import RowLedger
+from farthing.costs import CostSheet, RowLedger, money_name
+from farthing.errors import ExportError
 from farthing.learning.calibration import temper
 from farthing.walks import Expectation, Policy, Split, Stand, pass_refusal, split_of, stand_of
 from farthing.walks.plans import Link, LinkStep, Plan
@@ -44,6 +46,11 @@ class ChosenModel(FittedModel):
         A more expensive model of the same fit, for a share of the rows.
     share : float
         The share of the seeds that take it, 0 to 1.
+    weights : dict of str to float
+        What a unit of each resource counted in learning, in units of the costs: the inner model has the
+        weighted prices, of which costs and resources are resources. Empty if the costs alone counted.
+    resource_caps : dict of str to float
+        Hard caps of further resources.
     """
 
     model: BudgetedEstimator
@@ -54,6 +61,17 @@ class ChosenModel(FittedModel):
     growth: float = 1.0
     above: BudgetedEstimator | None = None
     share: float = 0.0
+    weights: dict[str, float] = field(default_factory=dict)
+    resource_caps: dict[str, float] = field(default_factory=dict)
+
+    def own_caps(self) -> dict[str, float]:
+        """Return the hard caps of further resources."""
+        return self.resource_caps
+
+    @cached_property
+    def learned_costs(self) -> CostSheet:
+        """The prices that the inner model learned by."""
+        return self.costs.weighted(self.weights) if self.weights else self.costs
 
     def translate(self, outputs: NDArray[np.float64], within: FittedModel) -> NDArray[np.float64]:
         """Return the raw outputs of the wrapper, (n_rows, n_outputs), from those of an inner model."""
@@ -86,6 +104,8 @@ class ChosenModel(FittedModel):
 
     def plan(self) -> Plan:
         """Return the plan of the inner model, which predicts where no seed is given."""
+        if self.resource_caps:
+            raise ExportError("its walk has hard caps of several resources; programs know one budget")
         return self.model.fitted_.plan()
 
     def link_steps(self) -> Link:
@@ -111,6 +131,23 @@ class ChosenModel(FittedModel):
             whole[heads] = part
         return found
 
+    def outputs_capped(
+        self,
+        values: NDArray[np.floating],
+        caps: Mapping[str, NDArray[np.float64]],
+        refused: NDArray[np.bool_] | None = None,
+        *,
+        budget: NDArray[np.float64] | None = None,
+        seeds: NDArray[np.int64] | None = None,
+        n_threads: int = 1,
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Answer many rows within caps of further resources; see `FittedModel.outputs_capped`."""
+        if self.above is not None:
+            return super().outputs_capped(
+                values, caps, refused, budget=budget, seeds=seeds, n_threads=n_threads
+            )
+        return self._capped_outputs_of(self.model, values, caps, refused=refused, budget=budget, seeds=seeds)
+
     def _outputs_of(
         self,
         model: BudgetedEstimator,
@@ -118,8 +155,35 @@ class ChosenModel(FittedModel):
         budget: NDArray[np.float64] | None,
         seeds: NDArray[np.int64] | None,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        if self.weights and budget is not None:
+            return self._capped_outputs_of(model, values, {}, refused=None, budget=budget, seeds=seeds)
+        if self.weights:
+            budget = self._inner_budget(model, len(values))
         outputs, acquired = model.fitted_.outputs(
             values, budget=budget, seeds=seeds, n_threads=model.n_threads()
+        )
+        return self.translate(outputs, model.fitted_), acquired
+
+    def _inner_budget(self, model: BudgetedEstimator, n_rows: int) -> NDArray[np.float64] | None:
+        """Return the hard budget of the weighted sum that the inner model has, for each row."""
+        cap = model.fitted_.budget
+        return None if cap is None else np.full(n_rows, cap)
+
+    def _capped_outputs_of(
+        self,
+        model: BudgetedEstimator,
+        values: NDArray[np.floating],
+        caps: Mapping[str, NDArray[np.float64]],
+        *,
+        refused: NDArray[np.bool_] | None,
+        budget: NDArray[np.float64] | None,
+        seeds: NDArray[np.int64] | None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        money = self._inner_budget(model, len(values)) if self.weights else budget
+        if self.weights and budget is not None:  # at weighted prices the costs are one of the resources
+            caps = {money_name(self.costs): budget, **caps}
+        outputs, acquired = model.fitted_.outputs_capped(
+            values, caps, refused, budget=money, seeds=seeds, n_threads=model.n_threads()
         )
         return self.translate(outputs, model.fitted_), acquired
 
@@ -132,9 +196,15 @@ class ChosenModel(FittedModel):
             raise TypeError("path must be a list of points")
         if not 0 <= self.share <= 1 or not 0 < self.growth < np.inf or not np.isfinite(self.optimism):
             raise ValueError("share must be 0 to 1, growth above 0, and optimism a number")
+        for named in (self.weights, self.resource_caps):
+            if not isinstance(named, dict) or any(
+                name not in self.costs.resources or not isinstance(amount, float) or not amount >= 0
+                for name, amount in named.items()
+            ):
+                raise ValueError("weights and resource_caps must be amounts of resources that the costs have")
         for model in [self.model, *([] if self.above is None else [self.above])]:
             within = model.fitted_
-            if within.schema != self.schema or within.costs != self.costs:
+            if within.schema != self.schema or within.costs != self.learned_costs:
                 raise ValueError("the columns and costs must be those of the inner model")
             # The best guess without looking is a share of the training rows, so it is not calibrated.
             if not np.array_equal(np.atleast_1d(within.conclude(within.prior[np.newaxis])[0]), self.prior):
@@ -188,14 +258,39 @@ class _TranslatedPolicy:
         self._model = model
         self._within = within
         self._policy = policy
+        self._answered: set[int] = set()
+        self._too_expensive: set[int] = set()
 
     def wants(self, ledger: RowLedger) -> int | None:
-        return self._policy.wants(ledger)
+        if not self._model.weights:
+            return self._policy.wants(ledger)
+        inner = self._weighted(ledger)
+        while (column := self._policy.wants(inner)) is not None:
+            over = column not in self._answered and ledger.affords(column) and not inner.affords(column)
+            if not over and column not in self._too_expensive:
+                break
+            # Over the hard budget of the inner model, which the walk does not know: missing, for good.
+            self._too_expensive.add(column)
+            self._policy.hear(column, np.nan)
+        return column
+
+    def _weighted(self, ledger: RowLedger) -> RowLedger:
+        """Return the ledger at the prices that the inner model knows, with its budget and the same limits."""
+        sheet, cap, bought = self._within.costs, self._within.budget, ledger.bought
+        known = np.flatnonzero(ledger.owned & ~bought).tolist()
+        money = {} if ledger.budget is None else {money_name(self._model.costs): ledger.budget}
+        if cap is not None:  # a panel may have bought ahead
+            cap = max(cap, sheet.total(bought, owned=ledger.owned & ~bought))
+        inner = RowLedger(sheet, cap, known, {**money, **ledger.caps})
+        inner.buy_all(np.flatnonzero(bought).tolist())
+        return inner
 
     def hear(self, column: int, value: float) -> None:
+        self._answered.add(column)
         self._policy.hear(column, value)
 
     def refuse(self, column: int) -> None:
+        self._answered.add(column)
         pass_refusal(self._policy, column)
 
     def expectation(self) -> Expectation | None:

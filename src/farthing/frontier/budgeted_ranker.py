@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 from farthing.base import BudgetedEstimator, BudgetKind, RankerMixin, documented, register
@@ -62,7 +63,7 @@ class BudgetedRanker(RankerMixin, BudgetedRegressor):
     def __init__(
         self,
         costs: CostsLike = None,
-        budget: float | str | None = None,
+        budget: float | str | Mapping[str, Any] | None = None,
         *,
         budget_kind: BudgetKind = "mean",
         free: Any = None,
@@ -119,3 +120,6 @@ class BudgetedRanker(RankerMixin, BudgetedRegressor):
 
     def _free_model(self, sheet: CostSheet) -> BudgetedEstimator:
         return GreedyMiserRanker(costs=sheet)
+
+    def _check_weighed(self, X: Any) -> None:  # noqa: ARG002
+        raise ValueError(f"{type(self).__name__} takes one budget, of the costs; got {self.budget!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -50,7 +51,7 @@ class BudgetedRegressor(BudgetedBase, ContractRegressor):
     def __init__(
         self,
         costs: CostsLike = None,
-        budget: float | str | None = None,
+        budget: float | str | Mapping[str, Any] | None = None,
         *,
         budget_kind: BudgetKind = "mean",
         free: Any = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final
@@ -14,7 +14,7 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 
 from farthing.base import BudgetedEstimator
-from farthing.costs import CostSheet, split_budget, take_rows, within_budget
+from farthing.costs import CostSheet, money_name, split_budget, take_rows, within_budget
 from farthing.errors import BudgetWarning
 from farthing.table import PreparedTable
 
@@ -148,7 +148,7 @@ def sweep_weights(
     )
     points: list[WeightedPoint] = []
     labels = np.asarray(y)
-    for each in _combinations(sheet, weights):
+    for each in combinations(sheet, weights):
         prices = sheet.weighted(each)
         fitted = clone(estimator).set_params(costs=prices)
         fitted.fit(take_rows(X, learn), labels[learn])
@@ -157,16 +157,36 @@ def sweep_weights(
     return WeightSweep(sheet, points)
 
 
-def money_name(sheet: CostSheet) -> str:
-    """Return the name of the costs among the resources of a weighted sheet."""
-    return next(iter(sheet.weighted({}).resources))
-
-
-def _combinations(
-    sheet: CostSheet, weights: Mapping[str, Sequence[float]] | None
+def combinations(
+    sheet: CostSheet,
+    weights: Mapping[str, Sequence[float]] | None = None,
+    *,
+    names: Collection[str] | None = None,
 ) -> Iterator[dict[str, float]]:
+    """Yield combinations of weights, that of the costs alone first.
+
+    Parameters
+    ----------
+    sheet : CostSheet
+        The prices, with their resources.
+    weights : mapping of str to sequence of float, optional
+        The weights to try for each resource. By default those at which all of a resource counts 0, 0.5 and 2
+        times as much as all of the costs.
+    names : collection of str, optional
+        The resources to weigh by default; None means all of them.
+
+    Examples
+    --------
+    >>> sheet = CostSheet({"age": 1, "chol": 5}, resources={"minutes": {"chol": 20}})
+    >>> list(combinations(sheet))
+    [{'minutes': 0.0}, {'minutes': 0.15}, {'minutes': 0.6}]
+    """
     whole = sheet.total(sheet.features)
-    scales = {name: each.total(each.features) for name, each in sheet.resources.items()}
+    scales = {
+        name: each.total(each.features)
+        for name, each in sheet.resources.items()
+        if names is None or name in names
+    }
     default = {name: [share * whole / scale for share in _SHARES] for name, scale in scales.items() if scale}
     tried = default if weights is None else {name: list(each) for name, each in weights.items()}
     for chosen in product(*tried.values()):

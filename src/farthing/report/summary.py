@@ -293,7 +293,7 @@ def _judged(
 
 
 def _asked(model: BudgetedBase) -> float | None:
-    from farthing.frontier.budgeted_base import budget_of  # noqa: PLC0415 - used here only
+    from farthing.frontier.budget_amount import budget_of  # noqa: PLC0415 - used here only
 
     return budget_of(model.budget, model.costs_)
 

@@ -246,6 +246,17 @@ def _add_model_routes(app: FastAPI, handler: RequestHandler) -> BaseRoute:
         """Predict rows in bulk, each as its own walk would decide, with its spend and what it acquired."""
         return _json(await handler.predict(name, request.scope, request.receive))
 
+    @app.post(
+        "/v1/models/{name}/predict_raw",
+        response_model=schemas.PredictAnswer,
+        responses=FAILURES
+        | {409: {"description": "The model is no lazy pipeline.", "model": schemas.Failure}},
+        openapi_extra=request_body(schemas.RawRequest),
+    )
+    async def predict_raw(name: str, request: Request) -> Response:
+        """Predict raw rows by a lazy pipeline, which computes the blocks that each row needs."""
+        return _json(await handler.predict_raw(name, request.scope, request.receive))
+
     return step
 
 

@@ -15,7 +15,7 @@ from farthing.service.request_limits import Deadline, Limits
 from farthing.service.schemas import JsonObject, PredictRequest
 from farthing.service.walk_steps import decision_to_json
 from farthing.table import Schema, unseen_reported_elsewhere
-from farthing.walks import consult
+from farthing.walks import Decisions, consult
 
 
 @unseen_reported_elsewhere()  # the answer counts them
@@ -118,11 +118,16 @@ def _decide_chunk(
     model: BudgetedEstimator, rows: list[dict[str, Any]], budgets: Any, seeds: Any
 ) -> list[JsonObject]:
     """Predict rows that have every feature, with one array call."""
-    made = model.decide(_table(model.schema_, rows), budget=budgets, seeds=seeds)
+    return decision_answers(model, model.decide(_table(model.schema_, rows), budget=budgets, seeds=seeds))
+
+
+def decision_answers(model: BudgetedEstimator, made: Decisions) -> list[JsonObject]:
+    """Return the fields of ``DecisionAnswer`` for each row of an array call."""
+    n_rows = len(made.spent)
     names, sheets = model.costs_.features, model.costs_.resources
     taken = {name: sheet.total_rows(made.acquired).tolist() for name, sheet in sheets.items()}
     classes = None if made.probabilities is None else model.classes_.tolist()
-    likely = [None] * len(rows) if made.probabilities is None else made.probabilities.tolist()
+    likely = [None] * n_rows if made.probabilities is None else made.probabilities.tolist()
     return [
         {
             "prediction": prediction,

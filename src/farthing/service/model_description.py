@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from farthing.base import BudgetedEstimator
-from farthing.frontier.budgeted_base import budget_of
+from farthing.frontier.budget_amount import budget_of
 from farthing.labels import Labels
 
 

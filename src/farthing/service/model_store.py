@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from farthing.base import BudgetedEstimator, load_model
+from farthing.base import BudgetedEstimator, load
+from farthing.base.files import checked_model
 from farthing.errors import FileError
 from farthing.service.model_description import describe
 from farthing.service.request_limits import Limits
 from farthing.service.schemas import JsonObject, NextRequest
 from farthing.service.walk_steps import next_step
+from farthing.sources import LazyPipeline
 from farthing.store import open_regular
 
 SUFFIX: Final = ".farthing"
@@ -43,6 +45,8 @@ class ServedModel:
         Features, prices and more, for clients.
     step_seconds : float
         How long a step of a walk takes: a moving average.
+    pipeline : LazyPipeline or None
+        The lazy pipeline that the model is of, if the file holds one.
     """
 
     name: str
@@ -50,6 +54,7 @@ class ServedModel:
     version: str
     description: JsonObject
     step_seconds: float = 0.0
+    pipeline: LazyPipeline | None = None
 
 
 class ModelStore:
@@ -194,9 +199,11 @@ def read_model(name: str, path: Path, trusted: Sequence[str] = ()) -> ServedMode
         # file, since another one may have its name by now.
         before = os.fstat(stream.fileno())
         version = hashlib.file_digest(stream, "sha256").hexdigest()[:16]
-        model = load_model(path, trusted, stream)
+        loaded = load(path, trusted, stream)
         if _stamp_of(os.fstat(stream.fileno())) != _stamp_of(before):
             raise FileError(f"{path}: the file changed while it was read")
+    pipeline = loaded if isinstance(loaded, LazyPipeline) else None
+    model = checked_model(loaded if pipeline is None else pipeline.model_, path)
     try:
         next_step(
             model, NextRequest(), Limits()
@@ -209,7 +216,7 @@ def read_model(name: str, path: Path, trusted: Sequence[str] = ()) -> ServedMode
         json.dumps([step, description], allow_nan=False)
     except (TypeError, ValueError) as error:
         raise FileError(f"{path}: the model cannot be served: {error}") from error
-    return ServedModel(name, model, version, description, step_seconds)
+    return ServedModel(name, model, version, description, step_seconds, pipeline)
 
 
 def _file_stamp(path: Path) -> FileStamp | None:

@@ -49,7 +49,7 @@ def openapi_document(app: FastAPI) -> dict[str, Any]:
             routes=app.routes,
         )
         components = document.setdefault("components", {})
-        for kind in (schemas.NextRequest, schemas.PredictRequest, schemas.InferRequest):
+        for kind in (schemas.NextRequest, schemas.PredictRequest, schemas.InferRequest, schemas.RawRequest):
             schema = kind.model_json_schema(ref_template="#/components/schemas/{model}")
             components["schemas"] |= {**schema.pop("$defs", {}), kind.__name__: schema}
         components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}

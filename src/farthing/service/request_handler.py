@@ -20,6 +20,7 @@ from farthing.service.metrics import Metrics
 from farthing.service.middleware import HEADERS, LOG_FIELDS
 from farthing.service.model_store import ModelStore, ServedModel
 from farthing.service.open_inference import infer
+from farthing.service.raw_predictions import predict_raw
 from farthing.service.refusal_pace import RefusalPace
 from farthing.service.request_body import BadRequestError, check_beginning
 from farthing.service.request_limits import Deadline, Limits
@@ -34,7 +35,12 @@ from farthing.service.work_queue import WorkQueue
 _MAX_INLINE_SECONDS: Final = 0.005
 _MAX_INLINE_BYTES: Final = 2**14
 
-RequestKind = type[schemas.NextRequest] | type[schemas.PredictRequest] | type[schemas.InferRequest]
+RequestKind = (
+    type[schemas.NextRequest]
+    | type[schemas.PredictRequest]
+    | type[schemas.InferRequest]
+    | type[schemas.RawRequest]
+)
 
 
 class Answered(NamedTuple):
@@ -82,6 +88,10 @@ class RequestHandler:
     async def predict(self, name: str, scope: Scope, receive: Receive) -> Answered:
         """Answer with a ``PredictAnswer``."""
         return await self._bulk(schemas.PredictRequest, self._answer_rows, name, scope, receive)
+
+    async def predict_raw(self, name: str, scope: Scope, receive: Receive) -> Answered:
+        """Answer with a ``PredictAnswer`` for raw rows of a lazy pipeline."""
+        return await self._bulk(schemas.RawRequest, self._answer_raw, name, scope, receive)
 
     async def infer(self, name: str, scope: Scope, receive: Receive) -> Answered:
         """Answer with the tensors of the Open Inference Protocol."""
@@ -156,6 +166,21 @@ class RequestHandler:
         spent = sum(decision["spent"] for decision in made)
         deadline.check()
         return _encoded({"decisions": made, "spent": spent, "unseen": unseen, "version": served.version})
+
+    def _answer_raw(self, served: ServedModel, data: bytes, deadline: Deadline) -> bytes:
+        if served.pipeline is None:
+            raise HTTPException(409, f"{served.name!r} takes features, not raw rows; post them to predict")
+        request = read_request(data, schemas.RawRequest, served.model, self._limits)
+        start = time.perf_counter()
+        with self._tracer.work("predict_raw", served.name) as note:
+            note("farthing.rows", len(request.rows))
+            made = predict_raw(served.pipeline, request)
+        self._metrics.work(served.name, time.perf_counter() - start)
+        for decision in made:
+            self._metrics.spend(served.name, decision["spent"])
+        spent = sum(decision["spent"] for decision in made)
+        deadline.check()
+        return _encoded({"decisions": made, "spent": spent, "unseen": {}, "version": served.version})
 
     def _answer_infer(self, served: ServedModel, data: bytes, deadline: Deadline) -> bytes:
         request = read_request(data, schemas.InferRequest, served.model, self._limits)

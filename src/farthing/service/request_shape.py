@@ -15,19 +15,20 @@ from pydantic import ValidationError
 from farthing.base import BudgetedEstimator
 from farthing.service.request_body import MAX_PROBLEMS, BadRequestError, Problem, parse
 from farthing.service.request_limits import Limits
-from farthing.service.schemas import BUDGET_KINDS, InferRequest, NextRequest, PredictRequest
+from farthing.service.schemas import BUDGET_KINDS, InferRequest, NextRequest, PredictRequest, RawRequest
 from farthing.store.strict_json import MAX_VALUES
 
-Checked = TypeVar("Checked", NextRequest, PredictRequest, InferRequest)
+Checked = TypeVar("Checked", NextRequest, PredictRequest, InferRequest, RawRequest)
 
 _FIELDS: Final[dict[type[Any], frozenset[str]]] = {
-    kind: frozenset(kind.model_fields) for kind in (NextRequest, PredictRequest, InferRequest)
+    kind: frozenset(kind.model_fields) for kind in (NextRequest, PredictRequest, InferRequest, RawRequest)
 }
 # The list that each kind has, and what is in it.
 _LISTS: Final[dict[type[Any], tuple[str, str]]] = {
     NextRequest: ("refused", "features"),
     PredictRequest: ("rows", "rows"),
     InferRequest: ("inputs", "tensors"),
+    RawRequest: ("rows", "rows"),
 }
 # Values that a row of a model can have: counted once, since a table may have 20,000 columns.
 _widths: WeakKeyDictionary[BudgetedEstimator, int] = WeakKeyDictionary()
@@ -87,9 +88,13 @@ class SizeLimits(NamedTuple):
 
 
 def size_limits(
-    kind: type[NextRequest | PredictRequest | InferRequest], model: BudgetedEstimator, limits: Limits
+    kind: type[NextRequest | PredictRequest | InferRequest | RawRequest],
+    model: BudgetedEstimator,
+    limits: Limits,
 ) -> SizeLimits:
     """Return how much a request for a model can make use of."""
+    if kind is RawRequest:  # how many values a raw row has, only the blocks of the pipeline know
+        return SizeLimits(MAX_VALUES, MAX_VALUES)
     width = _widths.get(model)
     if width is None:
         # The message of a device is a list of scores.
@@ -116,7 +121,9 @@ def _check_lengths(plain: Any, kind: type[Checked], model: BudgetedEstimator, li
     name, what = _LISTS[kind]
     found = plain.get(name)
     if isinstance(found, list):
-        most = limits.max_rows if kind is PredictRequest else len(model.fitted_.questions.columns)
+        most = (
+            limits.max_rows if kind in (PredictRequest, RawRequest) else len(model.fitted_.questions.columns)
+        )
         if len(found) > most:
             message = f"{len(found)} {what}; at most {most} go in one request"
             raise BadRequestError(422, [Problem((name,), message, "too_many")])

@@ -94,6 +94,23 @@ class PredictRequest(Request):
     )
 
 
+RawRow = Annotated[Any, WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object"}, _NUMBERS]})]
+
+
+class RawRequest(Request):
+    """Raw rows to predict, whose features the blocks of a lazy pipeline compute on the server."""
+
+    rows: Annotated[list[RawRow], Field(fail_fast=True)] = Field(
+        description="All of one kind: texts, objects with values by column, or lists of numbers.",
+        min_length=1,
+    )
+    budget: Budgets | None = Field(
+        default=None,
+        description="Maximum spend of each row; null means the model's own. By name: maxima of the costs, by "
+        "their unit, and of further resources.",
+    )
+
+
 class Tensor(BaseModel):
     """A tensor of the Open Inference Protocol."""
 

@@ -1,11 +1,13 @@
-"""Where features come from: functions, HTTP services, databases, and pipelines that compute them on demand.
+"""Where features come from: functions, services, databases, Feast, pipelines that compute them on demand.
 
 ``source`` is one source with its rules of failure, ``source_set`` several as `farthing.consult` takes them,
-``http`` and ``sql`` are adapters, ``lazy_pipeline`` computes blocks of features for the rows that need them.
+``http``, ``sql`` and ``feast`` are adapters, ``lazy_pipeline`` computes blocks of features for the rows that
+need them.
 """
 
 from farthing.sources import lazy_files  # noqa: F401  (registers its reader)
 from farthing.sources.breaker import CircuitBreaker
+from farthing.sources.feast import feast_sources
 from farthing.sources.http import http_source
 from farthing.sources.lazy_pipeline import LazyPipeline
 from farthing.sources.row_answers import AwaitedAnswers, RowAnswers
@@ -20,6 +22,7 @@ __all__ = [
     "RowAnswers",
     "Source",
     "Sources",
+    "feast_sources",
     "http_source",
     "sql_source",
 ]

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
+from sklearn.model_selection import train_test_split
 
 from farthing.costs import Block, CostSheet, Group
 from farthing.costs.validation import unique
 from farthing.sources.lazy_rounds import as_floats
 from farthing.table import Column, Encoded, PreparedTable, Schema
-from farthing.typing import Floats
+from farthing.typing import Floats, Integers
+
+# Rows on which the cheapest model is chosen, if a loss is allowed.
+_HELD_OUT: Final = 0.2
 
 
 def block_costs(blocks: Sequence[Block], prices: Mapping[str, float]) -> CostSheet:
@@ -60,6 +66,16 @@ def feature_table(blocks: Sequence[Block], values: Floats) -> PreparedTable:
     names = [name for block in blocks for name in block.features]
     columns = tuple(Column(name, "numeric") for name in names)
     return PreparedTable(Schema(columns, named=True), Encoded.valid(values, columns))
+
+
+def held_out_rows(y: Any, n_rows: int, *, stratify: bool) -> tuple[Integers, Integers]:
+    """Return the rows to learn from, and a fifth that is held out; of each class, if that is possible."""
+    labels = np.asarray(y)
+    counts = np.unique(labels, return_counts=True)[1] if stratify else np.array([0])
+    rows = np.arange(n_rows)
+    some = labels if counts.min() > 1 and len(counts) <= n_rows // 5 else None
+    learn, held_out = train_test_split(rows, test_size=_HELD_OUT, random_state=0, stratify=some)
+    return np.sort(learn), np.sort(held_out)
 
 
 def specified(blocks: Any, X: Any) -> list[tuple[str, Any, Any]]:

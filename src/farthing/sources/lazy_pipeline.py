@@ -17,11 +17,28 @@ from farthing import store
 from farthing.base import BudgetedEstimator
 from farthing.base.files import PathLike
 from farthing.base.inputs import check_caps
-from farthing.costs import Block, CostSheet, CostsLike, as_table, n_rows_of, named_block, select, take_rows
+from farthing.costs import (
+    Block,
+    CostSheet,
+    CostsLike,
+    as_table,
+    n_rows_of,
+    named_block,
+    select,
+    split_budget,
+    take_rows,
+)
 from farthing.costs.validation import quoted
 from farthing.errors import CostError, TableError
-from farthing.sources.lazy_blocks import FittedBlocks, OneRow, block_costs, feature_table, specified
-from farthing.sources.lazy_rounds import Computed, as_floats, predict_in_rounds
+from farthing.sources.lazy_blocks import (
+    FittedBlocks,
+    OneRow,
+    block_costs,
+    feature_table,
+    held_out_rows,
+    specified,
+)
+from farthing.sources.lazy_rounds import Computed, Limits, as_floats, predict_in_rounds
 from farthing.sources.source import Source
 from farthing.sources.source_set import Sources
 from farthing.typing import Flags, Floats
@@ -57,6 +74,10 @@ class LazyPipeline(BaseEstimator):  # type: ignore[misc]
         the model, differ from run to run.
     batch_size : int
         Rows that are predicted at a time, which bounds the memory.
+    within : float, optional
+        How much of the best score, accuracy or R2, the pipeline may lose to be cheaper: 0.005 is half a point
+        of accuracy. Then a fifth of the rows is held out, and of the models that the fit contains, such as
+        those of other budgets, the cheapest one that is good enough on these rows is kept; see `cheapest`.
 
     Attributes
     ----------
@@ -85,11 +106,20 @@ class LazyPipeline(BaseEstimator):  # type: ignore[misc]
     array([1., 1.])
     """
 
-    def __init__(self, blocks: Any, model: Any, *, costs: CostsLike = None, batch_size: int = 10_000) -> None:
+    def __init__(
+        self,
+        blocks: Any,
+        model: Any,
+        *,
+        costs: CostsLike = None,
+        batch_size: int = 10_000,
+        within: float | None = None,
+    ) -> None:
         self.blocks = blocks
         self.model = model
         self.costs = costs
         self.batch_size = batch_size
+        self.within = within
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LazyPipeline:
         """Fit all blocks and the model.
@@ -108,6 +138,22 @@ class LazyPipeline(BaseEstimator):  # type: ignore[misc]
         self
         """
         self._check_parameters()
+        if self.within is not None:
+            learn, held_out = held_out_rows(y, n_rows_of(X), stratify=_classifies(self))
+            labels, weights = np.asarray(y), None if sample_weight is None else np.asarray(sample_weight)
+            self._fit(
+                take_rows(X, learn), labels[learn], sample_weight=None if weights is None else weights[learn]
+            )
+            found = self.cheapest(
+                take_rows(X, held_out),
+                labels[held_out],
+                within=self.within,
+                sample_weight=None if weights is None else weights[held_out],
+            )
+            return self.adopt(found.blocks_, found.model_)
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> LazyPipeline:
         fitted, tables = [], []
         for name, transformer, columns in specified(self.blocks, X):
             made = clone(transformer)
@@ -122,6 +168,47 @@ class LazyPipeline(BaseEstimator):  # type: ignore[misc]
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         return self.adopt(fitted, model.fit(table, y, **weights))
 
+    def cheapest(self, X: Any, y: Any, *, within: float = 0.005, sample_weight: Any = None) -> LazyPipeline:
+        """Return the pipeline with the cheapest model of the fit that is nearly as good as the best one.
+
+        One fit may contain the models of many budgets (``model_.variants()``). All of them decide about the
+        given rows, for which every block is computed.
+
+        Parameters
+        ----------
+        X : array, frame or list, length n_rows
+            Raw rows that the pipeline was not fitted on.
+        y : array, shape (n_rows,)
+            Their labels or numbers.
+        within : float
+            How much worse than the best score, accuracy or R2, it may be on these rows.
+        sample_weight : array, shape (n_rows,), optional
+            Weights of the rows in scores and spends.
+
+        Returns
+        -------
+        LazyPipeline
+            With the same blocks.
+        """
+        if not within >= 0:  # written so that NaN fails, too
+            raise ValueError(f"within must be zero or more; got {within!r}")
+        check_is_fitted(self)
+        metric = accuracy_score if _classifies(self) else r2_score
+        table = feature_table(self.blocks_, self.features(X))
+        found = [
+            (
+                float(metric(y, made.prediction, sample_weight=sample_weight)),
+                float(np.average(made.spent, weights=sample_weight)),
+                model,
+            )
+            for _, model, made in self.model_.decide_variants(table)
+        ]
+        best = max(score for score, _, _ in found)
+        # Of equal spends the better one.
+        _, _, model = min((each for each in found if each[0] >= best - within), key=lambda e: (e[1], -e[0]))
+        made: LazyPipeline = clone(self)
+        return made.adopt(self.blocks_, model)
+
     def decide(self, X: Any, *, budget: Any = None) -> Decisions:
         """Return predictions, acquired features and spend from one pass.
 
@@ -129,8 +216,9 @@ class LazyPipeline(BaseEstimator):  # type: ignore[misc]
         ----------
         X : array, frame or list, length n_rows
             Raw rows.
-        budget : float or array, shape (n_rows,), optional
-            Hard budget of each row; None means the model's own hard budget, if it has one.
+        budget : float, array of shape (n_rows,), or mapping of str to these, optional
+            Hard budget of each row; None means the model's own hard budget, if it has one. A mapping caps
+            further resources of the prices as well.
 
         Returns
         -------
@@ -175,7 +263,10 @@ class LazyPipeline(BaseEstimator):  # type: ignore[misc]
         return np.concatenate([as_floats(block, block.compute(X)) for block in self.blocks_], axis=1)
 
     def walk(
-        self, seed: int | None = None, budget: float | None = None, known: Mapping[str, object] | None = None
+        self,
+        seed: int | None = None,
+        budget: float | Mapping[str, float] | None = None,
+        known: Mapping[str, object] | None = None,
     ) -> Walk:
         """Start the lazy prediction of one row, which asks for features of blocks; see `sources`."""
         check_is_fitted(self)
@@ -261,6 +352,8 @@ class LazyPipeline(BaseEstimator):  # type: ignore[misc]
                 "model must be a classifier or regressor of this library that buys columns; "
                 f"got {type(model).__name__}"
             )
+        if self.within is not None and not self.within >= 0:
+            raise ValueError(f"within must be None, or zero or more; got {self.within!r}")
         if not isinstance(self.batch_size, int) or self.batch_size < 1:
             raise ValueError(f"batch_size must be a whole number of at least 1; got {self.batch_size!r}")
 
@@ -282,16 +375,27 @@ class LazyPipeline(BaseEstimator):  # type: ignore[misc]
     def _computed(self, X: Any, budget: Any) -> Computed:
         check_is_fitted(self)
         model, n_rows = self.model_.fitted_, n_rows_of(X)
-        caps = check_caps(model.budget if budget is None else budget, n_rows)
+        money, given = split_budget(budget, model.costs)
+        limits = Limits(
+            check_caps(model.budget if money is None else money, n_rows),
+            {name: np.full(n_rows, cap) for name, cap in model.own_caps().items()}
+            | {name: _of_rows(cap, name, n_rows) for name, cap in given.items()},
+        )
         parts = []
         for rows in _batches(n_rows, self.batch_size):
             part = X if len(rows) == n_rows else take_rows(X, rows)
-            part_caps = None if caps is None else caps[rows]
-            options: dict[str, Any] = {"budget": part_caps, "n_threads": self.model_.n_threads()}
+            options = {**limits.of(rows)._asdict(), "n_threads": self.model_.n_threads()}
             parts.append(predict_in_rounds(model, self.blocks_, part, len(rows), **options))
         if not parts:
             raise TableError("there are no rows to predict; expected at least one")
         return parts[0] if len(parts) == 1 else Computed(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _of_rows(cap: Any, name: str, n_rows: int) -> Floats:
+    caps = check_caps(cap, n_rows)
+    if caps is None:
+        raise ValueError(f"the budget has no number for {name!r}")
+    return caps
 
 
 def _batches(n_rows: int, size: int) -> Iterator[NDArray[np.int64]]:

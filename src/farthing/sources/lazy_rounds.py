@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +39,7 @@ def predict_in_rounds(
     n_rows: int,
     *,
     budget: Floats | None = None,
+    caps: Mapping[str, Floats] | None = None,
     n_threads: int = 1,
 ) -> Computed:
     """Predict rows, computing only the blocks that their walks ask for.
@@ -58,6 +59,8 @@ def predict_in_rounds(
     n_rows : int
     budget : ndarray of float64, shape (n_rows,), optional
         Hard budget of each row.
+    caps : mapping of str to ndarray of float64, shape (n_rows,), optional
+        What each row may take of further resources.
     n_threads : int
         Threads of the model; any number gives the same bits.
     """
@@ -69,17 +72,18 @@ def predict_in_rounds(
     acquired = np.zeros((n_rows, len(model.costs.features)), dtype=np.bool_)
     computed = np.zeros((n_rows, len(blocks)), dtype=np.bool_)
     rows = np.arange(n_rows)
-    wanted = _first_blocks(model, block_of, n_rows, budget)
+    limits = Limits(budget, caps or {})
+    wanted = _first_blocks(model, block_of, n_rows, limits)
     while len(rows):
         for number in np.unique(wanted[wanted >= 0]).tolist():
             asking = rows[wanted == number]
             _put(values, asking, columns[number], compute(blocks[number], X, asking, n_rows))
             computed[asking, number] = True
-        caps = None if budget is None else budget[rows]
+        left = limits.of(rows)
         known = values if len(rows) == n_rows else values[rows]
-        outputs[rows], acquired[rows] = model.outputs(known, budget=caps, n_threads=n_threads)
+        outputs[rows], acquired[rows] = left.outputs(model, known, n_threads)
         wanted = _next_blocks(
-            model, block_of, known, computed=computed[rows], acquired=acquired[rows], budget=caps
+            model, block_of, known, computed=computed[rows], acquired=acquired[rows], limits=left
         )
         rows, wanted = rows[wanted >= 0], wanted[wanted >= 0]
     return Computed(model.settle(outputs, acquired), acquired, computed)
@@ -109,14 +113,43 @@ def as_floats(block: Block, features: Any) -> Floats:
         ) from None
 
 
-def _first_blocks(model: FittedModel, block_of: Integers, n_rows: int, budget: Floats | None) -> Integers:
-    """Return the block that each row wants first: it depends on nothing but the row's budget."""
-    if budget is None:
-        return np.full(n_rows, _asked(RowWalk(model.policy(), RowLedger(model.costs)), block_of))
-    amounts, place = np.unique(budget, return_inverse=True)
-    first = [
-        _asked(RowWalk(model.policy(), RowLedger(model.costs, cap)), block_of) for cap in amounts.tolist()
-    ]
+class Limits(NamedTuple):
+    """The hard budget of each row, and its caps of further resources.
+
+    Attributes
+    ----------
+    budget : ndarray of float64, shape (n_rows,), or None
+    caps : mapping of str to ndarray of float64, shape (n_rows,)
+    """
+
+    budget: Floats | None
+    caps: Mapping[str, Floats]
+
+    def of(self, rows: Integers) -> Limits:
+        """Return those of some rows."""
+        budget = None if self.budget is None else self.budget[rows]
+        return Limits(budget, {name: cap[rows] for name, cap in self.caps.items()})
+
+    def outputs(self, model: FittedModel, values: Floats, n_threads: int) -> tuple[Floats, Flags]:
+        """Return the outputs of a model within these limits, and what was acquired."""
+        if self.caps:
+            return model.outputs_capped(values, self.caps, budget=self.budget, n_threads=n_threads)
+        return model.outputs(values, budget=self.budget, n_threads=n_threads)
+
+    def walk(self, model: FittedModel, row: int) -> RowWalk:
+        """Start the walk of one row."""
+        cap = None if self.budget is None else float(self.budget[row])
+        caps = {name: float(each[row]) for name, each in self.caps.items()}
+        return RowWalk(model.policy(), RowLedger(model.costs, cap, caps=caps))
+
+
+def _first_blocks(model: FittedModel, block_of: Integers, n_rows: int, limits: Limits) -> Integers:
+    """Return the block that each row wants first: it depends on nothing but the row's limits."""
+    columns = [*([] if limits.budget is None else [limits.budget]), *limits.caps.values()]
+    if not columns:
+        return np.full(n_rows, _asked(limits.walk(model, 0), block_of))
+    _, some, place = np.unique(np.stack(columns, axis=1), axis=0, return_index=True, return_inverse=True)
+    first = [_asked(limits.walk(model, row), block_of) for row in some.tolist()]
     return np.array(first, dtype=np.int64)[place.ravel()]
 
 
@@ -127,7 +160,7 @@ def _next_blocks(
     *,
     computed: Flags,
     acquired: Flags,
-    budget: Floats | None,
+    limits: Limits,
 ) -> Integers:
     """Return the block that each row wants next, -1 if it is finished."""
     read = np.stack(
@@ -141,7 +174,7 @@ def _next_blocks(
     wanted = np.where(lacking.any(axis=1), lacking.argmax(axis=1), -1)
     for row in np.flatnonzero(np.count_nonzero(lacking, axis=1) > 1).tolist():
         # Columns of a block that is not computed were read as missing, so only the first one was truly asked.
-        walk = RowWalk(model.policy(), RowLedger(model.costs, None if budget is None else float(budget[row])))
+        walk = limits.walk(model, row)
         while walk.column is not None and computed[row, block_of[walk.column]]:
             walk.buy(float(values[row, walk.column]))
         wanted[row] = _asked(walk, block_of)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ def purchase_order(
     acquired: Flags,
     *,
     budget: float | None = None,
+    caps: Mapping[str, float] | None = None,
 ) -> Iterator[list[str]]:
     """Walk rows again, and yield what each bought, in the order of purchase; calls come last.
 
@@ -35,6 +36,8 @@ def purchase_order(
         What each row bought; any other question of its walk was refused.
     budget : float, optional
         The budget that the rows had.
+    caps : mapping of str to float, optional
+        What each row might take of further resources.
 
     Yields
     ------
@@ -47,7 +50,7 @@ def purchase_order(
         order = columns.tolist()
         if len(columns) > 1:
             answers = {int(column): float(entries[column]) for column in columns}
-            order = _walked(RowWalk(policy_of(None), RowLedger(sheet, budget)), answers)
+            order = _walked(RowWalk(policy_of(None), RowLedger(sheet, budget, caps=caps)), answers)
         calls = np.flatnonzero(bought[sheet.n_columns :]) + sheet.n_columns
         yield [sheet.features[column] for column in (*order, *calls.tolist())]
 

@@ -225,7 +225,14 @@ class _Walked:
             ).values
             cap = fitted.budget if budget is None else budget
             orders = list(
-                purchase_order(fitted.policy, fitted.costs, self.values, decided.acquired, budget=cap)
+                purchase_order(
+                    fitted.policy,
+                    fitted.costs,
+                    self.values,
+                    decided.acquired,
+                    budget=cap,
+                    caps=fitted.own_caps(),
+                )
             )
         else:  # devices are heard in the order of the sheet; their messages are not in the table
             orders = [[fitted.costs.features[k] for k in np.flatnonzero(row)] for row in decided.acquired]

@@ -1,0 +1,55 @@
+"""A PostgreSQL server of its own for a test, in a temporary folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@contextmanager
+def running_postgres() -> Iterator[str]:
+    """Start a server and yield its URL for SQLAlchemy; skip the test if it cannot be started."""
+    pytest.importorskip("psycopg", reason="PostgreSQL needs its driver, psycopg")
+    if shutil.which("initdb") is None or shutil.which("pg_ctl") is None:
+        pytest.skip("PostgreSQL is not installed: initdb and pg_ctl are not on the path")
+    # Not below pytest's own folder, which another user than that of the tests may not enter.
+    folder = Path(tempfile.mkdtemp(prefix="farthing-postgres-"))
+    # The server refuses to run as root.
+    user: dict[str, Any] = {"user": "nobody"} if os.geteuid() == 0 else {}
+    if user:
+        shutil.chown(folder, "nobody")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    data = folder / "data"
+
+    def run(*command: str) -> None:
+        done = subprocess.run(
+            command,
+            check=False,
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            env={**os.environ, "LC_ALL": "C"},
+            **user,
+        )
+        if done.returncode:
+            pytest.skip(f"PostgreSQL does not start here: {done.stdout[-300:]}{done.stderr[-300:]}")
+
+    run("initdb", "-D", str(data), "-U", "tester", "--auth=trust", "--encoding=UTF8", "--no-sync")
+    options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
+    run("pg_ctl", "-D", str(data), "-o", options, "-l", str(folder / "log"), "-w", "start")
+    try:
+        yield f"postgresql+psycopg://tester@127.0.0.1:{port}/postgres"
+    finally:
+        run("pg_ctl", "-D", str(data), "-m", "immediate", "-w", "stop")
+        shutil.rmtree(folder, ignore_errors=True)

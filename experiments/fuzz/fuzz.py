@@ -38,7 +38,7 @@ from experiments.fuzz.fuzz_models import saved_models
 from experiments.lib.pages import command, commit, markdown, options, parse, write_page
 
 NAME = "fuzz"
-BATCH = 5_000
+BATCH, FILES_BATCH = 5_000, 2_000
 FULL_DISK_EVERY = 5
 GOAL = 50_000
 
@@ -75,8 +75,9 @@ def _can_mount() -> bool:
 def batches(part: str, total: int, seed: int, run: Callable[[range], Plain], kept: Path) -> list[Plain]:
     """Run a part in batches, or read those that have been run."""
     done = []
-    for first in range(0, total, BATCH):
-        numbers = range(first, min(first + BATCH, total))
+    size = FILES_BATCH if part == "files" else BATCH
+    for first in range(0, total, size):
+        numbers = range(first, min(first + size, total))
         path = kept / f"{part}-{seed}-{first}-{len(numbers)}.json"
         if not path.exists():
             found = run(numbers) | {"commit": commit()}

@@ -12,6 +12,7 @@ import hashlib
 import io
 import json
 import math
+import re
 import struct
 import warnings
 import zipfile
@@ -459,7 +460,7 @@ def _header_trick(rng: np.random.Generator, data: bytes) -> bytes:
     kinds = [(b"PK\x01\x02", _CENTRAL), (b"PK\x03\x04", _LOCAL), (b"PK\x05\x06", _END)]
     for _ in range(int(_any(rng, [1, 1, 2, 4]))):
         signature, fields = _any(rng, kinds)
-        headers = [i for i in range(len(data)) if data.startswith(signature, i)]
+        headers = [found.start() for found in re.finditer(re.escape(signature), data)]
         header = _any(rng, headers)
         at, size = fields[_any(rng, list(fields))]
         old = int.from_bytes(changed[header + at : header + at + size], "little")

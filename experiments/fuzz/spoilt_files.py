@@ -50,8 +50,9 @@ SILENCE = 120.0
 NOT_REGULAR = "not_regular"
 """The kind of case whose path does not lead to a regular file."""
 
+ROUNDS = 8
 HEAVY = ("json_text", "wide_strings", "long_names")
-"""Mutations whose files take long to make and to refuse: one case for four of each other kind."""
+"""Mutations whose files take long to make and to refuse: one case for eight of each other kind."""
 
 
 @dataclass
@@ -68,10 +69,10 @@ def kinds() -> list[str]:
 
 
 def kind_of(case: int) -> str:
-    """Return the kind of a case: each in turn, the heavy ones in one round of four."""
+    """Return the kind of a case: each in turn, the heavy ones in one round of eight."""
     every = kinds()
     light = [kind for kind in every if kind not in HEAVY]
-    place = case % (len(every) + 3 * len(light))
+    place = case % (len(every) + (ROUNDS - 1) * len(light))
     return every[place] if place < len(every) else light[(place - len(every)) % len(light)]
 
 

@@ -53,9 +53,9 @@ function askCard(view: View, ask: Ask): QuestionCard {
     h("p", { class: "eyebrow" }, lang.t("question", { n: view.path.steps.length + 1 }), h("span", { id: "feature" }, sheet.title(ask.feature))),
     h("h2", { id: "question-title", tabindex: -1 }, questionText(view, ask.feature)),
     priceLine(view, ask),
-    reasonBox(view),
     form,
     without,
+    reasonBox(view),
     h(
       "div",
       { class: "verbs" },

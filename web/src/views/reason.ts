@@ -18,9 +18,9 @@ export function reasonBox(view: View): HTMLElement | null {
   const digits = (value: number): string => lang.number(Number(value.toPrecision(2)));
   return h(
     "details",
-    // The answers come first on a small screen.
+    // On a small screen one line, so that what follows is in sight.
     { id: "reason", class: "reason", open: window.matchMedia("(min-width: 40rem)").matches },
-    h("summary", {}, lang.t("reason")),
+    h("summary", { id: "reason-title" }, lang.t("reason")),
     reason.outcomes.length > 0 && h("ul", {}, ...reason.outcomes.slice(0, MOST_OUTCOMES).map((one) => h("li", {}, outcomeText(view, ask.feature, one)))),
     isKnown && h("small", {}, lang.t("reason_risk", { measure: reason.measure, before: digits(risk), after: digits(Math.max(0, risk - fall)) })),
   );

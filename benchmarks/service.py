@@ -7,12 +7,16 @@ request. The rival is `async def empty(): return {}` behind a POST, which reads 
 share of the model is the processor time of checks, walk and decision alone, over that of a whole request. The
 generator takes its part of the same cores, which brings the ratio of throughputs nearer to one; that of
 processor times does not know it.
+
+The service of before is that of another version: FARTHING_BEFORE names the folder in which it is installed,
+and FARTHING_BEFORE_COMMIT its commit. It runs under the same interpreter, and takes turns with the others.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import json
 import math
 import os
@@ -41,7 +45,7 @@ from farthing.service.request_limits import Limits
 from farthing.service.schemas import NextRequest
 from farthing.service.walk_steps import next_step
 
-WORKERS, CONNECTIONS, SECONDS, TURNS = 2, 16, 1.0, 5
+WORKERS, CONNECTIONS, SECONDS, TURNS = 2, 16, 2.0, 9
 # A worker that is slow to start on a busy machine is not a dead one; the service has this from itself.
 PATIENT = ("--timeout-worker-healthcheck", "30")
 # A process that may mount a disk of its own.
@@ -58,14 +62,31 @@ async def empty():
 """
 
 
-def make_steps(path: Path) -> list[bytes]:
-    """Fit and save the forest; return the bodies of one step of each patient."""
+def save_forest(path: str) -> None:
+    """Fit and save the forest; another version of the library runs this text too."""
     data = load_heart_disease()
     model = BudgetForestClassifier(
         costs=data.costs, cost_rule="penalty", tradeoff=0.0, n_estimators=100, random_state=0
-    ).fit(data.X, data.y)
+    )
+    model.fit(data.X, data.y).save(path)
+
+
+FOREST = f"""
+import sys
+from farthing.datasets import load_heart_disease
+from farthing.forests import BudgetForestClassifier
+
+{inspect.getsource(save_forest)}
+
+save_forest(sys.argv[1])
+"""
+
+
+def make_steps(path: Path) -> list[bytes]:
+    """Fit and save the forest; return the bodies of one step of each patient."""
+    save_forest(str(path))
+    data, model = load_heart_disease(), load(path)
     assert model.forest_.n_trees == 100
-    model.save(path)
     bodies = []
     for _, patient in data.X.iloc[:100].iterrows():
         walk = model.walk()
@@ -97,7 +118,9 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(*command: str, workers: int = WORKERS, disk: Path | None = None) -> Iterator[Server]:
+def serving(
+    *command: str, workers: int = WORKERS, disk: Path | None = None, site: Path | None = None
+) -> Iterator[Server]:
     """Run a server of several workers, or of one process, on a free port.
 
     Parameters
@@ -108,12 +131,18 @@ def serving(*command: str, workers: int = WORKERS, disk: Path | None = None) -> 
         Number of processes.
     disk : Path, optional
         An empty folder that becomes the server's temporary folder, on a disk of 100 KiB.
+    site : Path, optional
+        A folder with another version of the library, which is served in place of this one.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     whole = [sys.executable, "-m", *command, "--port", port, "--workers", str(workers)]
     environment = None
+    if site is not None:
+        # Without the site module, which would put this checkout before all others.
+        whole.insert(1, "-S")
+        environment = _environment(site)
     if disk is not None:
         mount = f'mount -t tmpfs -o size=100k tmpfs "{disk}" && exec "$@"'
         whole = [*NAMESPACE, "sh", "-c", mount, "sh", *whole]
@@ -133,6 +162,11 @@ def serving(*command: str, workers: int = WORKERS, disk: Path | None = None) -> 
     finally:
         process.terminate()
         process.wait()
+
+
+def _environment(site: Path) -> dict[str, str]:
+    packages = [path for path in sys.path if path.endswith("site-packages")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), *packages])}
 
 
 @dataclass
@@ -249,18 +283,39 @@ def run(threads: int) -> list[Line]:  # noqa: ARG001 - the workers are processes
         steps, nothing = posts(b"/v1/models/forest/next", bodies), posts(b"/", bodies)
         (Path(folder) / "rival.py").write_text(RIVAL)
         rival = ("uvicorn", "rival:app", "--app-dir", folder, "--no-access-log", *PATIENT)
-        with serving("farthing.cli", "serve", folder) as ours, serving(*rival) as theirs:
-            turn(ours, steps)
-            turn(theirs, nothing)
-            pairs = [(turn(ours, steps), turn(theirs, nothing)) for _ in range(TURNS)]
+        with contextlib.ExitStack() as stack:
+            ours = stack.enter_context(serving("farthing.cli", "serve", folder))
+            theirs = stack.enter_context(serving(*rival))
+            sides = [(ours, steps), (theirs, nothing)]
+            if before := os.environ.get("FARTHING_BEFORE"):
+                # It may not read the file of a later version, so it fits the same forest itself.
+                earlier = Path(folder) / "before"
+                earlier.mkdir()
+                fit = [sys.executable, "-S", "-c", FOREST, str(earlier / "forest.farthing")]
+                subprocess.run(fit, env=_environment(Path(before)), check=True)
+                old = serving("farthing.cli", "serve", str(earlier), site=Path(before))
+                sides.append((stack.enter_context(old), steps))
+            for side in sides:
+                turn(*side)
+            turns = [[turn(*side) for side in sides] for _ in range(TURNS)]
             in_model = model_seconds(Path(folder) / "forest.farthing", bodies)
+    pairs = [(mine, other) for mine, other, *_ in turns]
     whole = statistics.median(mine.seconds for mine, _ in pairs)
-    return [
+    lines = [
         line("steps a second", pairs, "rate", unit="/s", goal=0.5, higher=True),
         line("p99 of the answer's time", pairs, "p99"),
         line("processor time a request", pairs, "seconds"),
         Line("of it, in the model", "our whole request", in_model, whole, in_model / whole, None),
     ]
+    if before:
+        name = f"service at {os.environ.get('FARTHING_BEFORE_COMMIT', 'an earlier commit')}"
+        since = [(mine, earlier) for mine, _, earlier in turns]
+        lines += [
+            line("steps a second", since, "rate", rival=name, unit="/s", higher=True),
+            line("p99 of the answer's time", since, "p99", rival=name),
+            line("processor time a request", since, "seconds", rival=name),
+        ]
+    return lines
 
 
 def line(
@@ -268,6 +323,7 @@ def line(
     pairs: list[tuple[Turn, Turn]],
     name: str,
     *,
+    rival: str = "empty FastAPI endpoint",
     unit: str = "s",
     goal: float | None = None,
     higher: bool = False,
@@ -276,7 +332,7 @@ def line(
     values = [(getattr(mine, name), getattr(other, name)) for mine, other in pairs]
     return Line(
         what,
-        "empty FastAPI endpoint",
+        rival,
         statistics.median(mine for mine, _ in values),
         statistics.median(other for _, other in values),
         statistics.median(mine / other for mine, other in values),

@@ -69,11 +69,15 @@ def native_arrays(rng: np.random.Generator, files: Files) -> bytes:
     for model in models:
         entry = _pick(rng, model["parts"])["entry"]
         array = np.load(io.BytesIO(package.arrays[entry]))
+        other = {"f": np.int32, "b": np.int32, "i": np.float64, "u": np.float64}.get(
+            array.dtype.kind, array.dtype
+        )
         changed = _pick(
             rng,
             [
                 array[:1], array[:0], np.concatenate([array, array]) if array.ndim else array,
-                array.astype(np.float64 if array.dtype.kind in "iu" else np.int32), array[..., np.newaxis],
+                array.astype(other),
+                array[..., np.newaxis],
                 np.full_like(array, _pick(rng, [2**30, -1, 0, 1])) if array.dtype.kind in "iuf" else array,
             ] if array.ndim else [array[np.newaxis]],
         )  # fmt: skip
@@ -96,10 +100,13 @@ def _has_sklearn(data: bytes) -> bool:
 
 
 def _models(plain: Any) -> list[dict[str, Any]]:
+    """Return the fields of the scikit-learn models that have arrays."""
     return [
         node["fields"]
         for node in _nodes(plain)
-        if isinstance(node.get("fields"), dict) and {"schema", "parts"} <= set(node["fields"])
+        if isinstance(node.get("fields"), dict)
+        and node["fields"].get("schema")
+        and node["fields"].get("parts")
     ]
 
 

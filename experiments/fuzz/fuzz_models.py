@@ -1,8 +1,10 @@
-"""The models whose files are fuzzed: small, and between them with every feature that a file can have."""
+"""The models whose files are fuzzed: every method, and between them every feature that a file can have."""
 
 from __future__ import annotations
 
+import functools
 import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pandas as pd
 from sklearn.svm import SVC
 
 from farthing.adaptive import AdaptLinClassifier
+from farthing.base import get, registered, trials
 from farthing.boosting import (
     AdaBoostBTClassifier,
     AdaBoostClassifier,
@@ -18,6 +21,8 @@ from farthing.boosting import (
     GreedyMiserClassifier,
 )
 from farthing.cascades import EarlyExitClassifier, EarlyExitRanker
+from farthing.checks.fitting import fit
+from farthing.checks.problems import problems
 from farthing.costs import CostSheet, Group
 from farthing.forests import BudgetTreeClassifier
 from farthing.labels import Labels
@@ -52,8 +57,26 @@ def patients(n_rows: int = 300) -> tuple[pd.DataFrame, np.ndarray[Any, Any], np.
     return X, labels, risk.to_numpy()
 
 
+@functools.cache
 def saved_models() -> list[bytes]:
-    """Fit the models and return the bytes of their files."""
+    """Fit the models and return the bytes of their files: those with special features, then every method."""
+    return [saved(model) for model in (*special_models(), *every_method().values())]
+
+
+def every_method() -> dict[str, Any]:
+    """Return a fitted model of every method of the library, on a table of few rows."""
+    found = {}
+    for name in registered():
+        if get(name).__module__.split(".")[0] == "farthing":
+            estimator = trials(name)[-1]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found[name] = fit(estimator, problems(estimator, "small")[0])
+    return found
+
+
+def special_models() -> list[Any]:
+    """Return models whose files have what few have: labels, groups, text, missing values, sparse nodes."""
     X, labels, risk = patients()
     sheet = CostSheet(
         {"age": 0.5, "chol": 7.27, "fbs": 5.2, "pain": 1.0, "town": 0.0},
@@ -63,7 +86,7 @@ def saved_models() -> list[bytes]:
     plain = X[["age", "chol"]].to_numpy()
     filled = np.nan_to_num(plain)
     stumps = AdaBoostClassifier(n_estimators=6)
-    models = [
+    return [
         BudgetTreeClassifier(costs=sheet, max_depth=4).fit(X, labels).with_labels(LABELS),
         BudgetTreeClassifier(costs=sheet, budget=8.0).fit(X, labels == "ill"),
         BudgetTreeClassifier().fit(plain, (risk > 0.5).astype(int)),
@@ -83,7 +106,6 @@ def saved_models() -> list[bytes]:
         BudgetTreeClassifier().fit(plain[:120], np.arange(120) // 2),
         AdaptLinClassifier(SVC(), costs=[1, 2]).fit(filled[:60], (risk[:60] > 0.5).astype(int)),
     ]
-    return [saved(model) for model in models]
 
 
 def saved(model: Any) -> bytes:

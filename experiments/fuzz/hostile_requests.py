@@ -10,6 +10,7 @@ ready at the end or then gives another answer than before. `experiments.fuzz.fuz
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import os
 import signal
@@ -28,6 +29,9 @@ import numpy as np
 import psutil
 from benchmarks.service import Server, make_steps, serving
 
+from experiments.fuzz.fuzz_models import every_method, special_models
+from farthing.forests import BudgetTreeClassifier
+
 NAMES = (
     "age",
     "sex",
@@ -44,8 +48,16 @@ NAMES = (
     "thal",
 )
 
-_STARTING = 60.0
-"""Seconds in which a worker comes up, even on a busy machine."""
+OTHER_NAMES = ("x0", "x1", "x3", "x5", "x19999", "pain", "town", "fbs")
+"""Features of the other models; unknown to the first."""
+
+MODELS = ("forest", "forest", "forest", "mixed", "edge", "wide")
+"""Names of the models that are asked, the first more often."""
+
+ATTACKERS = 4
+_TIMEOUT = 60.0
+_SMALL = 2**15
+"""Bytes of a body that is never refused before it has been read."""
 
 
 def value(rng: np.random.Generator) -> Any:
@@ -59,7 +71,7 @@ def value(rng: np.random.Generator) -> Any:
 
 def features(rng: np.random.Generator) -> dict[str, Any]:
     """Return some features with values, now and then unknown ones."""
-    names = [*NAMES, "trestbp", "", "a" * 300]
+    names = [*NAMES, *OTHER_NAMES, "trestbp", "", "a" * 300]
     taken = rng.permutation(len(names))[: int(rng.integers(8))]
     return {names[i]: float(rng.normal(100, 50)) if rng.random() < 0.8 else value(rng) for i in taken}
 
@@ -144,12 +156,14 @@ def request(rng: np.random.Generator) -> tuple[str, str, str, bytes]:
     for kind, (share, make) in BODIES.items():
         draw -= share
         if draw < 0:
-            calls = ["v1/models/forest/predict" if kind == "many_rows" else "v1/models/forest/next"] * 6
-            calls += ["v1/models/forest/predict"] * 3 + ["v2/models/forest/infer"]
+            name = MODELS[int(rng.integers(len(MODELS)))]
+            calls = [f"v1/models/{name}/predict" if kind == "many_rows" else f"v1/models/{name}/next"] * 6
+            calls += [f"v1/models/{name}/predict"] * 3 + [f"v2/models/{name}/infer"]
             return kind, "POST", "/" + calls[int(rng.integers(len(calls)))], make(rng)
     paths = (
         "/", "/livez", "/readyz", "/healthz", "/metrics", "/openapi.json", "/v1/models", "/v1/models/forest",
-        "/v1/models/pipe", "/v1/models/%00", "/v1/models/../../etc/passwd", "/v2/health/live",
+        "/v1/models/wide", "/v1/models/edge", "/v1/models/pipe", "/v1/models/%00",
+        "/v1/models/../../etc/passwd", "/v2/health/live",
         "/" + "a" * 4000, "/v2/models/forest", "/v1/models/forest/next?x=" + "y" * 1000,
     )  # fmt: skip
     methods = ("GET", "GET", "HEAD", "OPTIONS", "POST", "DELETE", "BREW")
@@ -163,30 +177,53 @@ class Tally:
 
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
     violations: list[str] = field(default_factory=list)
-    killed: int = 0
+    kills: list[float] = field(default_factory=list)
     slow: int = 0
     memory: int = 0
 
+    def killed_since(self, begin: float) -> bool:
+        """Return whether a worker has been killed since a moment, or shortly before: a second."""
+        return any(moment > begin - 1 for moment in self.kills)
+
 
 def attack(url: str, seed: int, numbers: range, tally: Tally) -> None:
-    """Send random requests, one after the other."""
-    with httpx.Client(base_url=url, trust_env=False, timeout=60) as http:
-        for number in numbers:
-            rng = np.random.default_rng([seed, number])
-            kind, method, path, content = request(rng)
-            try:
-                answer = http.request(method, path, content=content, headers=headers(rng))
-            except httpx.TimeoutException:
-                tally.outcomes[kind, "VIOLATION"] += 1
-                tally.violations.append(f"request {number} of seed {seed} ({kind}): no answer in a minute")
-                continue
-            except httpx.TransportError:
-                tally.outcomes[kind, "hung up"] += 1  # a worker was killed, or a head was refused
-                continue
-            wrong = answer.status_code >= 500 and answer.status_code != 503
-            tally.outcomes[kind, "VIOLATION" if wrong else str(answer.status_code)] += 1
-            if wrong:
-                tally.violations.append(f"request {number} of seed {seed} ({kind}): {answer.status_code}")
+    """Send random requests, one after the other, on one connection for as long as it lasts."""
+    line = http.client.HTTPConnection("127.0.0.1", int(url.rpartition(":")[2]), timeout=_TIMEOUT)
+    for number in numbers:
+        rng = np.random.default_rng([seed, number])
+        kind, method, path, content = request(rng)
+        about = {"content-length": str(len(content)), **headers(rng)}
+        begin = time.monotonic()
+        try:
+            outcome = str(_send(line, method, path, content, about))
+            problem = outcome if outcome.startswith("5") and outcome != "503" else ""
+        except TimeoutError:
+            line.close()
+            outcome = problem = "no answer in a minute"
+        except (OSError, http.client.HTTPException):
+            line.close()
+            # A worker was killed, or a large body was refused before its end.
+            outcome = "hung up"
+            problem = "" if len(content) > _SMALL or tally.killed_since(begin) else "hung up for no reason"
+        tally.outcomes[kind, "VIOLATION" if problem else outcome] += 1
+        if problem:
+            tally.violations.append(f"request {number} of seed {seed} ({kind}): {problem}")
+    line.close()
+
+
+def _send(
+    line: http.client.HTTPConnection, method: str, path: str, content: bytes, about: dict[str, str]
+) -> int:
+    """Send one request and return the status of its answer."""
+    line.putrequest(method, path, skip_host="host" in about, skip_accept_encoding=True)
+    for name, given in about.items():
+        line.putheader(name, given)
+    # What is refused by its beginning is answered before it has been read: the answer is there all the same.
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        line.endheaders(content)
+    with line.getresponse() as answer:
+        answer.read()
+        return answer.status
 
 
 def large_heads(url: str, over: threading.Event, tally: Tally) -> None:
@@ -231,11 +268,20 @@ def kill_workers(server: Server, over: threading.Event, every: float, tally: Tal
     """Kill a worker now and then, but never the only one that has come up."""
     while not over.wait(every):
         workers = worker_pids(server.process.pid)
-        if len(workers) == 2:
-            oldest, youngest = sorted(workers, key=lambda one: psutil.Process(one).create_time())
-            has_come_up = time.time() - psutil.Process(youngest).create_time() > _STARTING
-            os.kill(oldest if has_come_up else youngest, signal.SIGKILL)
-            tally.killed += 1
+        up = [worker for worker in workers if _has_connections(worker)]
+        if len(workers) == 2 and up:
+            (chosen,) = up[:1] if len(up) == 2 else set(workers) - set(up)
+            with contextlib.suppress(ProcessLookupError):
+                tally.kills.append(time.monotonic())
+                os.kill(chosen, signal.SIGKILL)
+
+
+def _has_connections(worker: int) -> bool:
+    """Return whether a worker has come up: somebody is always connected to those that have."""
+    with contextlib.suppress(psutil.Error):
+        lines = psutil.Process(worker).net_connections("tcp")
+        return any(line.status == psutil.CONN_ESTABLISHED for line in lines)
+    return False
 
 
 def worker_pids(root: int) -> list[int]:
@@ -249,8 +295,14 @@ def worker_pids(root: int) -> list[int]:
 
 
 def models_folder(folder: Path) -> bytes:
-    """Fill a folder with a model and with what only looks like one; return the body of a step."""
+    """Fill a folder with models and with what only looks like one; return the body of a step."""
     steps_ = make_steps(folder / "forest.farthing")
+    special_models()[0].save(folder / "mixed.farthing")
+    every_method()["EdgeClassifier"].save(folder / "edge.farthing")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 20_000)).astype(np.float32)
+    tree = BudgetTreeClassifier(max_depth=3).fit(X, (X[:, 5] > 0).astype(int))
+    tree.save(folder / "wide.farthing")
     os.mkfifo(folder / "pipe.farthing")
     (folder / "folder.farthing").mkdir()
     (folder / "device.farthing").symlink_to("/dev/zero")
@@ -286,7 +338,8 @@ def run(seed: int, numbers: range, kill_every: float, workers: int, small_disk: 
             threading.Thread(target=kill_workers, args=(server, over, kill_every, tally)),
         ]
         attackers = [
-            threading.Thread(target=attack, args=(server.url, seed, numbers[i::2], tally)) for i in range(2)
+            threading.Thread(target=attack, args=(server.url, seed, numbers[i::ATTACKERS], tally))
+            for i in range(ATTACKERS)
         ]
         for thread in (*beside, *attackers):
             thread.start()

@@ -320,3 +320,21 @@ def test_margins_refuse_what_is_no_step_function():
     for edges in ([1.0, 2.0], [np.inf, np.inf], [np.nan, np.inf]):
         with pytest.raises(ValueError, match=r"edge|finite"):
             Margins(intercept=0.0, edges=np.array(edges), **good)
+
+
+@pytest.mark.parametrize("value", [1e308, -1e308, np.inf])
+def test_huge_and_infinite_values(value):
+    """The largest floats are far away, as any far value is; an infinite one is missing."""
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    y = (X[:, 0] + X[:, 2] > 0).astype(int)
+    model = ValueOfClassifier(costs=[1, 1, 1, 1]).fit(X, y)
+    for column in range(4):
+        rows = X[:1].copy()
+        rows[0, column] = value
+        found = model.predict_proba(rows)
+        assert np.isfinite(found).all()
+        if np.isfinite(value):
+            rows[0, column] = np.sign(value) * 1e60
+            np.testing.assert_array_equal(found, model.predict_proba(rows))
+    X[3, 1], X[4, 1] = value, -value
+    assert np.isfinite(ValueOfClassifier(costs=[1, 1, 1, 1]).fit(X, y).predict_proba(X)).all()

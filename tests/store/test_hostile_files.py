@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 import farthing
 from farthing.errors import FileError, TrustWarning
+from farthing.learning import sklearn_files
+from farthing.learning.sklearn_model import SklearnModel
 from farthing.store import sklearn_archive
 from farthing.store.codec import decode, encode
 
@@ -171,6 +174,28 @@ def test_arrays_of_a_support_vector_machine_must_agree(attribute: str, value: An
     np.testing.assert_array_equal(whole.predict(X), SVC().fit(X, Y).predict(X))
     with pytest.raises(FileError, match="cannot be read"):
         sklearn_archive.unpack(**tamper(fields, attribute, value))
+
+
+@pytest.mark.parametrize(
+    ("model", "attribute", "value"),
+    [
+        (GaussianNB(), "class_prior_", np.zeros(0)),
+        (GaussianNB(), "theta_", np.zeros((3, 2))),
+        (GaussianNB(), "class_prior_", np.full(2, 0.5)),
+        (LogisticRegression(), "coef_", np.zeros((3, 7))),
+        (LogisticRegression(), "coef_", np.zeros((5, 3))),
+    ],
+)
+def test_a_model_that_cannot_predict_is_refused(model: Any, attribute: str, value: Any) -> None:
+    """NumPy checks its arrays, so there is no crash; but a file that loads must work."""
+    fitted = model.fit(X, Y)
+    wrapped = SklearnModel.wrap(fitted, np.array([4, 0, 2]), np.zeros((1, 5)))
+    fields = sklearn_files.encode(wrapped)
+    whole = sklearn_files.decode(dict(fields))
+    np.testing.assert_array_equal(whole.model.predict(X), fitted.predict(X))
+    wrong = {"schema": fields["schema"], "parts": fields["parts"]}
+    with pytest.raises(ValueError, match=r"cannot predict|outputs a row"):
+        sklearn_files.decode({**fields, **tamper(wrong, attribute, value)})
 
 
 def test_native_code_that_nobody_checks_must_be_trusted() -> None:

@@ -31,6 +31,11 @@ export class Language {
     return this.numberFormat.format(value);
   }
 
+  /** The probability of a class: an estimate from finitely many rows, so never certain. */
+  probability(share: number): string {
+    return this.percent(Math.min(Math.max(share, 1e-9), 1 - 1e-9));
+  }
+
   percent(share: number): string {
     // Neither 0 % nor 100 % unless it is that.
     if (share > 0 && share < 0.005) return `<\u2009${this.percentFormat.format(0.01)}`;

@@ -23,6 +23,9 @@ test("numbers are written as the language writes them", () => {
   assert.equal(new Language("en").percent(0.734), "73%");
   assert.equal(new Language("en").percent(0.9999), ">\u200999%", "not certain");
   assert.equal(new Language("en").percent(1), "100%");
+  assert.equal(new Language("en").probability(1), ">\u200999%", "an estimate is never certain");
+  assert.equal(new Language("en").probability(0), "<\u20091%");
+  assert.equal(new Language("de").probability(0.5), "50\u00a0%");
   assert.equal(new Language("en").percent(0.0001), "<\u20091%");
 });
 

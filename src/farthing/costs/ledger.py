@@ -70,10 +70,8 @@ class RowLedger:
         self.budget = _checked_budget(budget)
         #: The budget with its slack for rounding; infinite without a budget.
         self.limit = spending_limit(self.budget)
-        self._own: list[float] = sheet.own.tolist()
-        self._shared: list[float] = sheet.shared.tolist()
-        self._group_of: list[int] = sheet.group_of.tolist()
-        # Python lists and bytes, not arrays: access to single entries is faster, and NumPy can view bytes.
+        # Python numbers and bytes, not arrays: access to single entries is faster, and NumPy can view bytes.
+        self._own, self._shared, self._group_of = sheet.numbers
         self._owned = bytearray(len(self._own))
         self._bought = bytearray(len(self._own))
         self._paid = bytearray(len(self._shared))  # groups with an owned feature

@@ -135,6 +135,11 @@ class CostSheet:
     _places: tuple[int, ...]
     _hash: int
 
+    @property
+    def numbers(self) -> tuple[tuple[float, ...], tuple[float, ...], tuple[int, ...]]:
+        """Own costs, shared costs and groups of the features (-1: none) as Python numbers."""
+        return (*self._values, self._places)
+
     def __init__(
         self,
         costs: Any,

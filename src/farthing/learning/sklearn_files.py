@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ from sklearn.base import is_regressor
 
 from farthing.learning.sklearn_model import SklearnModel
 from farthing.store import register_codec, sklearn_archive
+from farthing.typing import Floats
 
 
 def encode(wrapped: SklearnModel) -> dict[str, object]:
@@ -37,7 +40,31 @@ def decode(fields: dict[str, Any]) -> SklearnModel:
     for name in ("predict",) if is_regressor(model) else needed:
         if not hasattr(model, name):
             raise TypeError(f"a {type(model).__name__} is not a classifier: it has no {name}")
-    return SklearnModel(model, columns, fill, platt)
+    wrapped = SklearnModel(model, columns, fill, platt)
+    _check_predicts(wrapped)
+    return wrapped
+
+
+def _check_predicts(wrapped: SklearnModel) -> None:
+    """Raise ValueError if the model cannot predict: arrays that contradict each other show in any row."""
+    name = type(wrapped.model).__name__
+    # Rows of the model's own columns, whatever places in the table a file gives these.
+    alone = replace(wrapped, columns=np.arange(len(wrapped.columns)))
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            outputs = alone.to_probabilities(alone.scores(np.zeros((2, len(wrapped.columns)))))
+    except Exception as error:  # whatever the model makes of arrays that do not agree
+        raise ValueError(f"the {name} cannot predict a row of zeros: {error}") from error
+    expected = 1 if is_regressor(wrapped.model) else len(wrapped.classes)
+    if outputs.shape != (2, expected) and not _is_decision(wrapped, outputs):
+        raise ValueError(f"the {name} gives {outputs.shape[1]} outputs a row, expected {expected}")
+
+
+def _is_decision(wrapped: SklearnModel, outputs: Floats) -> bool:
+    """Return whether outputs are the decisions of two classes: one score a row, without probabilities."""
+    decides = wrapped.platt is None and not hasattr(wrapped.model, "predict_proba")
+    return decides and len(wrapped.classes) == 2 and outputs.shape == (2, 1)
 
 
 register_codec("SklearnModel", SklearnModel, encode, decode)

@@ -46,6 +46,8 @@ class CoalescingTransport:
         self._transport = transport
         self._loop = loop
         self._held = bytearray()
+        #: Asked several times for each request, so not looked up each time.
+        self.is_closing = getattr(transport, "is_closing", None)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)

@@ -25,6 +25,7 @@ from farthing.service.logs import configuration, log
 from farthing.service.metrics import FOLDER
 from farthing.service.model_store import ModelStore
 from farthing.service.settings import Settings
+from farthing.service.supervisor import HANG_SECONDS, START_SECONDS, STARTUP_FAILURE, Supervisor
 
 _PREFIX: Final = "farthing-metrics-"
 
@@ -96,7 +97,7 @@ def serve(settings: Settings, store: ModelStore | None = None) -> None:
 
             app = create_app(told, store)
         del store  # the workers have their own
-        uvicorn.run(
+        config = uvicorn.Config(
             app,  # type: ignore[arg-type]
             factory=told.workers > 1,
             http=BoundedProtocol,
@@ -110,14 +111,27 @@ def serve(settings: Settings, store: ModelStore | None = None) -> None:
             limit_concurrency=told.max_connections,  # of connections; see BoundedProtocol
             timeout_keep_alive=30,
             timeout_graceful_shutdown=math.ceil(told.max_seconds) + 1,
-            # A worker may be slow to start on a busy machine without being dead.
-            timeout_worker_healthcheck=30,
+            timeout_worker_healthcheck=int(START_SECONDS),  # of the new workers after SIGHUP
             ssl_certfile=told.tls_cert,
             ssl_keyfile=told.tls_key,
             ssl_keyfile_password=told.tls_key_password,
             ssl_ca_certs=told.tls_ca,
             ssl_cert_reqs=ssl.CERT_NONE if told.tls_ca is None else ssl.CERT_REQUIRED,
         )
+        _run(config, told.drain_seconds)
+
+
+def _run(config: uvicorn.Config, drain_seconds: float) -> None:
+    """Run a server, or several workers, until a signal ends them."""
+    if config.workers > 1:
+        end_seconds = drain_seconds + (config.timeout_graceful_shutdown or 0) + HANG_SECONDS
+        Supervisor(config, [config.bind_socket()], end_seconds).run()
+        return
+    server = uvicorn.Server(config)
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run()
+    if not server.started:
+        raise SystemExit(STARTUP_FAILURE)
 
 
 @contextlib.contextmanager

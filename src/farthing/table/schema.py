@@ -202,6 +202,11 @@ class Schema:
         if asked.is_unseen(value):
             warn_unseen_value(asked.name, asked.categories, value)
 
+    def find(self, name: object) -> int | None:
+        """Return the position of a feature, or None if there is no such feature."""
+        # The name may come from a request, so it may be of any type, even an unhashable one.
+        return self._positions.get(name) if isinstance(name, str) else None
+
     def index(self, name: str) -> int:
         """Return the position of a feature.
 
@@ -220,8 +225,7 @@ class Schema:
         TableError
             If there is no such feature.
         """
-        # The name may come from a request, so it may be of any type, even an unhashable one.
-        position = self._positions.get(name) if isinstance(name, str) else None
+        position = self.find(name)
         if position is None:
             close = close_names(str(name), self.names)
             hint = f"did you mean {close[0]!r}?" if close else f"expected one of {_listed(self.names)}"

@@ -139,8 +139,10 @@ class Walk:
     def _takes(self, column: int) -> dict[str, float] | None:
         """Return what a feature takes of each further resource, given what is owned."""
         sheets, name = self._sheet.resources, self._sheet.features[column]
+        if not sheets:  # the usual case
+            return None
         owned = self._row_walk.ledger.owned
-        return {each: sheet.price(name, owned) for each, sheet in sheets.items()} or None
+        return {each: sheet.price(name, owned) for each, sheet in sheets.items()}
 
     def panel(
         self, k: int, *, within: float = WITHIN, watch: Callable[[], None] | None = None
@@ -309,9 +311,12 @@ class Walk:
         while (column := row_walk.column) is not None and features[column] in answers:
             done = row_walk.answer_ahead(ready, refused)
             for answered in done:
-                self._note({features[answered]: answers[features[answered]]})
-                if answered not in refused:
-                    _warn_if_unseen(schema, answered, answers[features[answered]], ready[answered])
+                name = features[answered]
+                self._told[name] = answers[name]
+                self._rounds.append((name,))
+                # Only NaN may be an unseen category: the other answers, nearly all, cost one comparison.
+                if math.isnan(ready[answered]) and answered not in refused:
+                    _warn_if_unseen(schema, answered, answers[name], ready[answered])
             if not done:  # one by one: the policy takes none in advance, or the budget may not cover all
                 self.tell(answers[features[column]])
             if watch is not None:
@@ -427,10 +432,10 @@ def _warn_if_unseen(schema: AnswerSchema, column: int, value: object, encoded: A
 def _encodable(schema: Schema, answers: Mapping[str, object]) -> dict[int, float]:
     """Return the encoded answers by column, without invalid ones, which raise only when they are needed."""
     values: dict[int, float] = {}
+    columns = schema.columns
     for name, answer in answers.items():
-        if name in schema:
-            column = schema.index(name)
-            value = math.nan if answer is REFUSED else schema.columns[column].try_value(answer)
+        if (column := schema.find(name)) is not None:
+            value = math.nan if answer is REFUSED else columns[column].try_value(answer)
             if value is not None:
                 values[column] = value
     return values

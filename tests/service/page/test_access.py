@@ -127,4 +127,4 @@ def test_the_order_of_focus_is_that_of_the_page(page: Any) -> None:
     for _ in range(6):
         page.keyboard.press("Tab")
         visited.append(page.evaluate("document.activeElement.id || document.activeElement.type"))
-    assert visited == ["radio", "continue", "missing", "refuse", "what-if", "decide"]
+    assert visited == ["radio", "continue", "missing", "refuse", "reason-title", "what-if"]

@@ -110,7 +110,7 @@ def test_an_edited_answer_replays_the_walk_and_says_what_changed(page: Any) -> N
     page.click('#answers li[data-feature="cp"] >> text="Edit"')
     page.click('dialog >> text="non-anginal pain"')
     page.click('dialog >> text="Save"')
-    expect(page, "#notices", "Prediction: heart disease 100%, now")
+    expect(page, "#notices", "Prediction: heart disease >\u200999%, now")
     expect(page, "#notices", "No longer asked for:")
     expect(page, "#unused", "Major vessels coloured by fluoroscopy")
     shoot(page, "page-desk-light-changed")
@@ -304,6 +304,40 @@ def test_text_of_a_model_is_never_markup(watched: Any, tmp_path: Path) -> None:
         expect(page, "#question-title", bad)
         expect(page, "#choices", bad)
         assert page.locator("img").count() == 0
+
+
+def test_a_panel_fits_a_phone(watched: Any, url: str) -> None:
+    with watched(url, "heart", locale="de-DE", **PHONE) as page:
+        asked(page, "cp")
+        page.tap("#order-panel")
+        assured(page.locator(".panel-test")).to_have_count(3)
+        sizes = page.evaluate("[document.querySelector('dialog').scrollWidth, innerWidth]")
+        assert sizes[0] <= sizes[1]
+        for part in page.locator("dialog .unit").all():
+            box = part.bounding_box()
+            assert box["x"] + box["width"] <= page.locator("dialog").bounding_box()["width"], "not cut off"
+
+
+def test_answers_come_before_reasons_on_a_phone(watched: Any, url: str) -> None:
+    with watched(url, "heart", **PHONE) as page:
+        asked(page, "cp")
+        assert not page.locator("#reason ul").is_visible()
+        box = page.locator("#continue").bounding_box()
+        assert box["y"] + box["height"] < PHONE["viewport"]["height"], "the next action needs no scrolling"
+        page.tap("#reason summary")
+        assert page.locator("#reason ul").is_visible()
+
+
+def test_classes_without_names_are_called_classes(watched: Any, url: str) -> None:
+    with watched(url, "number") as page:
+        assert text(page, "#bars .top .name").startswith("class ")
+        expect(page, "#reason", "class ")
+
+
+def test_no_estimate_is_called_certain(page: Any) -> None:
+    to_the_end(page)
+    assert text(page, ".sure") == "probability > 99%"
+    assert "100%" not in text(page, "#belief")
 
 
 def test_several_tests_are_ordered_at_once(page: Any) -> None:

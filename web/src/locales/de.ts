@@ -94,6 +94,7 @@ export const de: Catalogue = {
   history: "Wie sie sich änderte",
   history_of: "Wahrscheinlichkeit von {name}",
   history_value: "Vorhergesagter Wert",
+  class_code: "Klasse {name}",
   at_start: "zu Beginn",
   after: "nach {title}",
   and_more: "und {n} weitere",

@@ -98,6 +98,7 @@ export const en = {
   history: "How it changed",
   history_of: "Probability of {name}",
   history_value: "Predicted value",
+  class_code: "class {name}",
   at_start: "at the start",
   after: "after {title}",
   and_more: "and {n} more",

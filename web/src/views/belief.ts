@@ -3,7 +3,7 @@
 import { h, svg } from "../dom";
 import { lastStep } from "../replay";
 import type { Decision } from "../types";
-import { type View, money, predictionText } from "./view";
+import { type View, classText, money, predictionText } from "./view";
 
 const MOST_BARS = 6;
 const WIDTH = 600;
@@ -44,8 +44,8 @@ function bars(view: View, decision: Decision): HTMLElement {
       h(
         "li",
         { class: classes[place] === decision.prediction ? "top" : "" },
-        h("span", { class: "name" }, sheet.className(place)),
-        h("span", { class: "number" }, lang.percent(shares[place] ?? 0)),
+        h("span", { class: "name" }, classText(view, place)),
+        h("span", { class: "number" }, lang.probability(shares[place] ?? 0)),
         h("span", { class: "track", "aria-hidden": "true" }, filled),
       ),
     );
@@ -59,9 +59,9 @@ function history(view: View, last: Decision): HTMLElement {
   const place = last.classes?.indexOf(last.prediction) ?? -1;
   const decisions = [path.first.decision, ...path.steps.map((step) => step.after.decision)];
   const values = decisions.map((one) => (place < 0 ? Number(one.prediction) : (one.probabilities?.[place] ?? 0)));
-  const text = (value: number): string => (place < 0 ? lang.number(value) : lang.percent(value));
+  const text = (value: number): string => (place < 0 ? lang.number(value) : lang.probability(value));
   const titles = [lang.t("at_start"), ...path.steps.map((step) => lang.t("after", { title: sheet.title(step.ask.feature) }))];
-  const about = place < 0 ? lang.t("history_value") : lang.t("history_of", { name: sheet.className(place) });
+  const about = place < 0 ? lang.t("history_value") : lang.t("history_of", { name: classText(view, place) });
   return h(
     "details",
     { class: "history", open: true },

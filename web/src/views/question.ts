@@ -5,7 +5,7 @@ import { h } from "../dom";
 import { lastStep } from "../replay";
 import type { Ask, Value } from "../types";
 import { reasonBox, stopBox } from "./reason";
-import { type View, asking, givenNames, money, predictionText } from "./view";
+import { type View, asking, classText, givenNames, money, predictionText } from "./view";
 
 /** Pointers are ignored this long after a new question: the second click of a double click answers nothing. */
 const SETTLING = 250;
@@ -53,9 +53,9 @@ function askCard(view: View, ask: Ask): QuestionCard {
     h("p", { class: "eyebrow" }, lang.t("question", { n: view.path.steps.length + 1 }), h("span", { id: "feature" }, sheet.title(ask.feature))),
     h("h2", { id: "question-title", tabindex: -1 }, questionText(view, ask.feature)),
     priceLine(view, ask),
-    reasonBox(view),
     form,
     without,
+    reasonBox(view),
     h(
       "div",
       { class: "verbs" },
@@ -73,7 +73,7 @@ function decisionCard(view: View): QuestionCard {
   const { lang, sheet, actions } = view;
   const { decision, ask } = lastStep(view.path);
   const place = decision.classes?.indexOf(decision.prediction) ?? -1;
-  const name = place < 0 ? lang.number(Number(decision.prediction)) : sheet.className(place);
+  const name = place < 0 ? lang.number(Number(decision.prediction)) : classText(view, place);
   const share = place < 0 ? null : (decision.probabilities?.[place] ?? 0);
   const n = decision.acquired.filter((one) => sheet.has(one)).length;
   const full = sheet.fullPrice(givenNames(view.made));
@@ -85,7 +85,7 @@ function decisionCard(view: View): QuestionCard {
     { id: "card", class: "card decision settling", "aria-labelledby": "question-title", "data-model": view.made.model },
     h("p", { class: "eyebrow" }, lang.t("decision")),
     verdict,
-    share !== null && h("p", { class: "sure" }, lang.t("sure", { percent: lang.percent(share) })),
+    share !== null && h("p", { class: "sure" }, lang.t("sure", { percent: lang.probability(share) })),
     h("p", { id: "price", class: "paid" }, lang.t(n === 1 ? "for_price_one" : "for_price", { n, price: money(view, decision.spent) })),
     saved > 0.005 && h("p", { id: "saved", class: "saved" }, lang.t("saved", { n: sheet.about.n_features - view.made.given.length, full: money(view, full), saved: money(view, saved) })),
     h("p", { id: "why-decided", class: "note" }, ask === null ? lang.t("decided") : lang.t("decided_early", { title: sheet.title(ask.feature) })),

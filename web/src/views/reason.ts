@@ -3,7 +3,7 @@
 import { h } from "../dom";
 import { lastStep } from "../replay";
 import type { ReasonOutcome } from "../types";
-import type { View } from "./view";
+import { type View, classText } from "./view";
 
 const MOST_OUTCOMES = 4;
 
@@ -17,9 +17,10 @@ export function reasonBox(view: View): HTMLElement | null {
   if (!isKnown && reason.outcomes.length === 0) return null;
   const digits = (value: number): string => lang.number(Number(value.toPrecision(2)));
   return h(
-    "div",
-    { id: "reason", class: "reason" },
-    h("strong", {}, lang.t("reason")),
+    "details",
+    // On a small screen one line, so that what follows is in sight.
+    { id: "reason", class: "reason", open: window.matchMedia("(min-width: 40rem)").matches },
+    h("summary", { id: "reason-title" }, lang.t("reason")),
     reason.outcomes.length > 0 && h("ul", {}, ...reason.outcomes.slice(0, MOST_OUTCOMES).map((one) => h("li", {}, outcomeText(view, ask.feature, one)))),
     isKnown && h("small", {}, lang.t("reason_risk", { measure: reason.measure, before: digits(risk), after: digits(Math.max(0, risk - fall)) })),
   );
@@ -30,7 +31,7 @@ export function outcomeText(view: View, feature: string, outcome: ReasonOutcome)
   const { lang, sheet } = view;
   const place = sheet.about.classes?.indexOf(outcome.prediction) ?? -1;
   const share = outcome.probabilities?.[place];
-  const prediction = place < 0 ? lang.number(Number(outcome.prediction)) : sheet.className(place) + (share === undefined ? "" : ` ${lang.percent(share)}`);
+  const prediction = place < 0 ? lang.number(Number(outcome.prediction)) : classText(view, place) + (share === undefined ? "" : ` ${lang.probability(share)}`);
   const values = { answer: answerText(view, feature, outcome.answer), share: lang.percent(outcome.probability), prediction };
   return outcome.asks === null ? lang.t("reason_ends", values) : lang.t("reason_then", { ...values, next: sheet.title(outcome.asks) });
 }
@@ -54,7 +55,7 @@ export function answerText(view: View, feature: string, answer: string): string 
   if (!bound) return answer;
   const signs: Record<string, string> = { "<=": "\u2264", ">=": "\u2265", "<": "<", ">": ">" };
   const unit = sheet.has(feature) ? sheet.feature(feature).label?.unit : "";
-  return `${signs[bound[1] as string]}\u00a0${lang.number(Number(bound[2]))}${unit ? `\u00a0${unit}` : ""}`;
+  return `${signs[bound[1] as string]}\u00a0${lang.number(Number(Number(bound[2]).toPrecision(4)))}${unit ? `\u00a0${unit}` : ""}`;
 }
 
 /** What kept the model from asking more, beside that it needs no more; null if nothing did. */

@@ -48,9 +48,17 @@ export function ownedNames(view: View): Set<string> {
 export const valueText = (view: View, feature: string, value: Value): string =>
   view.sheet.valueText(feature, value, (one) => view.lang.number(one), view.lang.t("no_result"));
 
+/** The name of a class; one that is only a code says so, since "0 57%" is no sentence. */
+export function classText(view: View, place: number): string {
+  const name = view.sheet.className(place);
+  const label = view.sheet.about.classes?.[place];
+  const isNamed = name !== String(label) || (typeof label === "string" && !Number.isFinite(Number(label)));
+  return isNamed ? name : view.lang.t("class_code", { name });
+}
+
 /** The leading class with its probability, or the predicted number. */
 export function predictionText(view: View, decision: Decision): string {
   if (decision.classes === null || decision.probabilities === null) return view.lang.number(Number(decision.prediction));
   const place = decision.classes.indexOf(decision.prediction);
-  return `${view.sheet.className(place)} ${view.lang.percent(decision.probabilities[place] ?? 0)}`;
+  return `${classText(view, place)} ${view.lang.probability(decision.probabilities[place] ?? 0)}`;
 }

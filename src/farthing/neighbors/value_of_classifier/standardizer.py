@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from farthing.store import register_codec
 from farthing.table import Schema
 from farthing.table.moments import moments
 from farthing.typing import Floats
+
+# Standard deviations from the mean.
+_FARTHEST: Final = 1e30
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +87,10 @@ class Standardizer(ColumnFunctions):
         # An infinite value would make every distance infinite, so it counts as missing.
         own = np.where(np.isfinite(own), own, np.nan)
         own = _look_up(level, own) if len(level) else own
-        return np.asarray((own - self.mean[feature]) * self.scale[feature])
+        # The largest floats would overflow in squares and sums; so far away, nothing depends on how far.
+        with np.errstate(over="ignore"):
+            standard = (own - self.mean[feature]) * self.scale[feature]
+        return np.asarray(np.clip(standard, -_FARTHEST, _FARTHEST))
 
 
 def _mean_labels(codes: Floats, signs: Floats, weights: Floats, n_categories: int) -> Floats:

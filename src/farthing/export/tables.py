@@ -8,16 +8,19 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from farthing.errors import ExportError
+from farthing.export.drawn_tables import drawn_tables
 from farthing.export.program import Program, is_tree_sum
 from farthing.export.tree_table import TreeTable
 from farthing.typing import Floats
 from farthing.walks import plans
+from farthing.walks.drawn_votes import DrawnVotePlan, TreeLearners
 from farthing.walks.plans import (
     ClassVotePlan,
     Exit,
     Gate,
     Interval,
     LinearSum,
+    MessagePlan,
     Risk,
     StationPlan,
     TreePlan,
@@ -30,7 +33,10 @@ _WHOLE = (
     ("uint8_t", 0, 2**8 - 1), ("int8_t", -(2**7), 2**7 - 1), ("uint16_t", 0, 2**16 - 1),
     ("int16_t", -(2**15), 2**15 - 1), ("int32_t", -(2**31), 2**31 - 1),
 )  # fmt: skip
-SIZES = {"uint8_t": 1, "int8_t": 1, "uint16_t": 2, "int16_t": 2, "int32_t": 4, "float": 4, "double": 8}
+SIZES = {
+    "uint8_t": 1, "int8_t": 1, "uint16_t": 2, "int16_t": 2, "int32_t": 4, "uint64_t": 8,
+    "float": 4, "double": 8,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +89,20 @@ def real(entries: Iterable[float] | Floats) -> Table:
     return Table("float" if exact else "double", numbers.tolist())
 
 
+def _typed(kind: str, entries: Sequence[float]) -> tuple[str, list[float] | list[int]]:
+    """Return a kind of table, "whole" and "real" being the smallest that does, and its entries."""
+    if kind in ("whole", "real"):
+        made = whole(map(int, entries)) if kind == "whole" else real(entries)
+        return made.kind, made.entries
+    return kind, list(entries)
+
+
+_KINDS = {
+    TreePlan: "tree", StationPlan: "station", VotePlan: "vote", ClassVotePlan: "class_vote",
+    DrawnVotePlan: "drawn", MessagePlan: "message",
+}  # fmt: skip
+
+
 @dataclass(eq=False)
 class Tables:
     """All that the runtime of a language reads.
@@ -90,7 +110,7 @@ class Tables:
     Attributes
     ----------
     kind : str
-        The name of the plan's runtime: "tree", "station", "vote" or "class_vote".
+        The name of the plan's runtime: "tree", "station", "vote", "class_vote", "drawn" or "message".
     tables : dict of str to Table
         Constant arrays.
     numbers : dict of str to int or float
@@ -113,11 +133,7 @@ class Tables:
     def of(cls, program: Program) -> Tables:
         """Return the tables of a program."""
         plan = program.plan
-        made = cls(
-            {TreePlan: "tree", StationPlan: "station", VotePlan: "vote", ClassVotePlan: "class_vote"}[
-                type(plan)
-            ]
-        )
+        made = cls(_KINDS[type(plan)])
         made._add_prices(program)
         if isinstance(plan, TreePlan):
             made._add_tree_plan(program, plan)
@@ -125,8 +141,13 @@ class Tables:
             made._add_station_plan(program, plan)
         elif isinstance(plan, VotePlan):
             made._add_vote_plan(program, plan)
-        else:
+        elif isinstance(plan, ClassVotePlan):
             made._add_class_vote_plan(program, plan)
+        elif isinstance(plan, DrawnVotePlan):
+            made._add_drawn_plan(program, plan)
+        else:
+            made.tables["START"] = Table("double", plan.start.tolist())
+        made._add_handover(program)
         made._add_conclusion(program)
         return made
 
@@ -358,6 +379,33 @@ class Tables:
             "SHARED_SUM": real(plan.shared_sum.ravel()),
             "START_LEAD": Table("double", plan.start[0].ravel().tolist()),
             "START_SUM": Table("double", plan.start[1].tolist()),
+        }
+
+    def _add_drawn_plan(self, program: Program, plan: DrawnVotePlan) -> None:
+        if isinstance(plan.learners, TreeLearners):
+            table = self._tree_table(program, [plan.learners.trees])
+            self._add_trees(program, table, adds=False)
+            # Votes come from tables of their own.
+            del self.tables["SCORES"]
+            self.tables.pop("SCORE", None)
+            tables, numbers = drawn_tables(program, plan, table.order)
+        else:
+            tables, numbers = drawn_tables(program, plan, [])
+        self.tables |= {key: Table(*_typed(kind, entries)) for key, (kind, entries) in tables.items()}
+        self.numbers |= numbers
+
+    def _add_handover(self, program: Program) -> None:
+        handover = program.handover
+        self.numbers["PLAN_HANDOVER"] = int(handover is not None)
+        if program.answer_width:
+            self.numbers["FARTHING_ANSWER"] = program.answer_width
+        if handover is None:
+            return
+        self.tables["READS"] = whole(program.prices.slot(column) for column in handover.columns)
+        self.numbers |= {
+            "HANDOVER": program.prices.n_columns - 1,
+            "HANDOVER_READS": len(handover.columns),
+            "HANDOVER_THRESHOLD": float(handover.threshold),
         }
 
     def _add_conclusion(self, program: Program) -> None:

@@ -7,7 +7,6 @@ budgets, known features and seeds are random.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -95,20 +94,21 @@ class Record:
     end: Outcome | None = None
 
 
-def models_of(method: str, tables: tuple[int, ...] = (0, 1)) -> Iterator[tuple[Any, Any]]:
-    """Yield a method fitted at each of its trials on small tables, with unseen rows.
+def fitted_at(method: str, trial: int, table: int) -> tuple[Any, Any]:
+    """Return a method fitted on a small table, and unseen rows.
 
     Parameters
     ----------
     method : str
         A registered name.
-    tables : tuple of int
+    trial : int
+        The number of its setting among its trials.
+    table : int
         0: numbers alone; 1: with categories.
     """
-    for estimator in trials(method):
-        for table in tables:
-            problem = problems(estimator, "narrow")[table]
-            yield fit(estimator, problem), problem.fresh
+    estimator = trials(method)[trial]
+    problem = problems(estimator, "narrow")[table]
+    return fit(estimator, problem), problem.fresh
 
 
 def record(model: Any, table: Any, n_walks: int, seed: int = 0) -> list[Record]:

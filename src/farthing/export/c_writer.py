@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from farthing.export.c_devices import device_files
+from farthing.export.c_fast import FAST_SWITCH, fast_nodes
 from farthing.export.c_links import conclusions, widest
 from farthing.export.c_text import array, comment, identifier, number
 from farthing.export.program import Program
@@ -28,7 +29,7 @@ def write_c(program: Program, name: str) -> Written:
         The name of the files: ``name.h`` and ``name.c``.
     """
     tables = Tables.of(program)
-    fields = _state_fields(program, tables)
+    n, fields = tables.numbers, _state_fields(program, tables)
     header = _header(program, tables, name, fields)
     plan = [f"{tables.kind}_plan"]
     if isinstance(program.plan, DrawnVotePlan):
@@ -47,6 +48,7 @@ def write_c(program: Program, name: str) -> Written:
         *_constants(tables),
         *(array(key, table) for key, table in tables.tables.items()),
         *_macros(program, tables),
+        fast_nodes(tables) if n.get("PLAN_AT_ONCE") else "",
         *(runtime(f"{part}.c") for part in parts),
         conclusions(program, tables),
         *(runtime(f"{part}.c") for part in plan),
@@ -62,7 +64,7 @@ def write_c(program: Program, name: str) -> Written:
 def _state_fields(program: Program, tables: Tables) -> list[tuple[str, str, int]]:
     """Return type, name and length of the fields of the state, the widest types first; 0 is no array."""
     n, items = tables.numbers, len(program.prices.names)
-    doubles = [("value", max(1, items + int(n.get("PLAN_AT_ONCE", 0)))), ("limit", 0)]
+    doubles = [("value", max(1, items)), ("limit", 0)]
     words: list[str] = ["asked"]
     flags: list[str] = []
     fields: list[tuple[str, str, int]] = []
@@ -186,6 +188,7 @@ def _header(program: Program, tables: Tables, name: str, fields: Sequence[tuple[
             else []
         ),
         f"#define FARTHING_STATE_BYTES {_aligned(fields, tables)} /* with aligned 8-byte doubles */\n",
+        *([FAST_SWITCH] if tables.numbers.get("PLAN_AT_ONCE") else []),
         *_feature_lines(program),
         *_label_lines(program),
     ]

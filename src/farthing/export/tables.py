@@ -10,7 +10,7 @@ import numpy as np
 from farthing.errors import ExportError
 from farthing.export.drawn_tables import drawn_tables
 from farthing.export.program import Program, is_tree_sum
-from farthing.export.tree_table import TreeTable
+from farthing.export.tree_table import LeafRows, TreeTable
 from farthing.typing import Floats
 from farthing.walks import plans
 from farthing.walks.drawn_votes import DrawnVotePlan, TreeLearners
@@ -97,6 +97,16 @@ def _typed(kind: str, entries: Sequence[float]) -> tuple[str, list[float] | list
     return kind, list(entries)
 
 
+def _tests_and_rows(table: TreeTable, given: Sequence[tuple[float, ...]]) -> list[int]:
+    """Return the tests of inner nodes, and the places of leaves among the distinct rows."""
+    rows = {row: place for place, row in enumerate(dict.fromkeys(given))}
+    leaves = iter(given)
+    return [
+        test if slot >= 0 else rows[next(leaves)]
+        for test, slot in zip(table.test, table.feature, strict=True)
+    ]
+
+
 _KINDS = {
     TreePlan: "tree", StationPlan: "station", VotePlan: "vote", ClassVotePlan: "class_vote",
     DrawnVotePlan: "drawn", MessagePlan: "message",
@@ -168,23 +178,28 @@ class Tables:
     def _add_trees(self, program: Program, table: TreeTable, *, adds: bool = True) -> None:
         leaf = table.n_slots
         n_nodes, width = len(table.feature), table.width
+        leaves = table.leaf_rows() if adds else None
         self.trees = table
         self.tables |= {
             "FEATURE": whole(leaf if slot < 0 else slot for slot in table.feature),
-            "TEST": whole(table.test),
+            "TEST": whole(table.test if leaves is None else _tests_and_rows(table, leaves.rows)),
             "SKIP": whole(table.skip),
-            "WAYS": whole(table.ways),
             "ROOTS": whole(table.roots),
             "THRESHOLD": real(table.thresholds),
         }
-        pooled = real(np.array(table.scores).ravel())
-        index = whole(table.score)
-        direct = real(np.array([table.scores[row] for row in table.score[: table.roots[-1]]]).ravel())
-        # Scores that hardly repeat take less room without an index.
-        is_pooled = pooled.size + index.size < direct.size or table.route_scores != []
-        self.tables["SCORES"] = pooled if is_pooled else direct
-        if is_pooled:
-            self.tables["SCORE"] = index
+        is_pooled = False
+        if leaves is not None:
+            self._add_leaves(leaves, width)
+        else:
+            pooled = real(np.array(table.scores).ravel())
+            index = whole(table.score)
+            direct = real(np.array([table.scores[row] for row in table.score[: table.roots[-1]]]).ravel())
+            # Scores that hardly repeat take less room without an index.
+            is_pooled = pooled.size + index.size < direct.size or table.route_scores != []
+            self.tables["SCORES"] = pooled if is_pooled else direct
+            if is_pooled:
+                self.tables["SCORE"] = index
+        self._add_ways(table)
         if table.sets:
             self.tables |= {"SETS": whole(table.sets), "SET_BYTES": whole(table.set_bytes)}
         if width < table.n_outputs:
@@ -198,11 +213,42 @@ class Tables:
             "TREE_STRICT": int(table.strict),
             "TREE_SINGLE_SUMS": int(table.single_sums),
             "TREE_POOLED": int(is_pooled),
+            "TREE_MEANS": int(leaves is not None),
+            "TREE_COUNTS": int(leaves is not None and leaves.are_counts),
+            "TREE_HEIGHT": table.height,
             "TREE_TARGETS": int(width < table.n_outputs),
             "TREE_ADDS": int(adds),
             "TREE_NODES": n_nodes,
         }
         assert program.n_outputs == table.n_outputs
+
+    def _add_leaves(self, leaves: LeafRows, width: int) -> None:
+        """Add what is known of leaves, each once."""
+        distinct = list(dict.fromkeys(leaves.rows))
+        if leaves.are_counts:
+            self.tables["SCORES"] = whole(int(count) for row in distinct for count in row)
+        else:
+            self.tables["SCORES"] = real(score for row in distinct for score in row[:width])
+            self.tables["COVER"] = whole(int(row[-1]) for row in distinct)
+
+    def _add_ways(self, table: TreeTable) -> None:
+        """Add where values that are not there go: a bit for each node, or four if missing ones differ."""
+        inner = [way for way, slot in zip(table.ways, table.feature, strict=True) if slot >= 0]
+        missing = {way & 3 for way in inner}
+        one_way = len(missing) <= 1 and all(way >> 2 < 2 for way in inner)
+        if one_way:
+            codes, bits = [way >> 2 & 1 for way in table.ways], 1
+        else:
+            codes, bits = table.ways, 4
+        per_byte = 8 // bits
+        self.tables["WAYS"] = Table(
+            "uint8_t",
+            [
+                sum(code << bits * place for place, code in enumerate(codes[first : first + per_byte]))
+                for first in range(0, len(codes), per_byte)
+            ],
+        )
+        self.numbers |= {"TREE_ONE_MISSING": int(one_way), "MISSING_WAY": min(missing, default=0)}
 
     def _tree_table(self, program: Program, predictors: Sequence[object], routes: object = None) -> TreeTable:
         prices = program.prices

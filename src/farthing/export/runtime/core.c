@@ -9,7 +9,7 @@ static void policy_hear(farthing_state *s, int32_t item);
 static void policy_refuse(farthing_state *s, int32_t item);
 static void policy_start(farthing_state *s);
 static void policy_output(farthing_state *s, double *out);
-#if PLAN_AT_ONCE
+#if FARTHING_FAST
 static void policy_take_all(farthing_state *s);
 #endif
 #if PLAN_HANDOVER
@@ -194,7 +194,7 @@ int farthing_refuse(farthing_state *s)
 void farthing_tell_all(farthing_state *s, const double *values)
 {
     int32_t item;
-#if PLAN_AT_ONCE
+#if FARTHING_FAST
     int other = s->asked != NOT_YET || s->limit != HUGE_VAL;
     for (item = 0; item < FARTHING_ITEMS; ++item) other |= s->flags[item] | (values[item] != values[item]);
     if (!other) {

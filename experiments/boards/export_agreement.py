@@ -203,8 +203,12 @@ def page(results: dict[str, dict[str, Any]], reasons: dict[str, str], n_walks: i
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Repeat the walks of all methods and write the page."""
-    args = parse(options(__doc__), NAME, arguments)
+    parser = options(__doc__)
+    parser.add_argument("--only", nargs="+", metavar="METHOD", help="measure and keep these, without a page")
+    args = parse(parser, NAME, arguments)
     exported, reasons = methods()
+    if args.only:
+        exported = args.only
     if args.tiny:
         exported = exported[:1]
     n_walks = 10 if args.tiny else N_WALKS
@@ -216,6 +220,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 done.write_text(json.dumps(agreement(method, n_walks, None if args.tiny else browser)))
                 print(f"{method}: done", flush=True)
             results[method] = json.loads(done.read_text())
+    if args.only:
+        return
     write_page(args.out, NAME, page(results, reasons, n_walks), command(NAME))
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from farthing.export.c_devices import device_files
 from farthing.export.c_fast import FAST_SWITCH, fast_nodes
 from farthing.export.c_links import conclusions, widest
+from farthing.export.c_stack import stack_bytes
 from farthing.export.c_text import array, comment, identifier, number
 from farthing.export.program import Program
 from farthing.export.runtime_files import Written, runtime
@@ -58,6 +59,7 @@ def write_c(program: Program, name: str) -> Written:
         {f"{name}.h": header, f"{name}.c": "\n".join(source), **device_files(program, name)},
         table_bytes=sum(table.size for table in tables.tables.values()),
         state_bytes=_aligned(fields, tables),
+        stack_bytes=stack_bytes(program, tables),
     )
 
 
@@ -188,6 +190,7 @@ def _header(program: Program, tables: Tables, name: str, fields: Sequence[tuple[
             else []
         ),
         f"#define FARTHING_STATE_BYTES {_aligned(fields, tables)} /* with aligned 8-byte doubles */\n",
+        f"#define FARTHING_STACK_BYTES {stack_bytes(program, tables)} /* at most, calls of math.h apart */\n",
         *([FAST_SWITCH] if tables.numbers.get("PLAN_AT_ONCE") else []),
         *_feature_lines(program),
         *_label_lines(program),

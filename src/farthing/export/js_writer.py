@@ -26,7 +26,8 @@ def write_js(program: Program, name: str) -> Written:
     head = f"// A {program.method} of Farthing as a walk, which asks for one feature at a time.\n"
     script = f"{head}const MODEL = {js_text(model_data(program, tables))};\n\n{walk_script(program, tables)}"
     size = sum(table.size for table in tables.tables.values())
-    return Written({f"{name}.js": script, f"{name}.d.ts": runtime("walk.d.ts")}, table_bytes=size)
+    types = runtime("walk.d.ts") + (runtime("devices.d.ts") if tables.kind == "message" else "")
+    return Written({f"{name}.js": script, f"{name}.d.ts": types}, table_bytes=size)
 
 
 def walk_script(program: Program, tables: Tables) -> str:

@@ -154,8 +154,10 @@ def _add(engines_: dict[str, Any], engine: str, same: dict[str, Any]) -> None:
     own["largest"] = max(own["largest"], same["largest"])
 
 
-def page(results: dict[str, dict[str, Any]], reasons: dict[str, str], n_walks: int) -> str:
-    """Return the page."""
+def page(
+    results: dict[str, dict[str, Any]], reasons: dict[str, str], n_walks: int, left: Sequence[str]
+) -> str:
+    """Return the page; ``left`` are the methods that were not measured."""
     wrong = {name: each["differences"] for name, each in results.items() if each["differences"]}
     names = list(dict.fromkeys(engine for each in results.values() for engine in each["engines"]))
     lacking = [engine for engine in ("gcc", "clang", "32 bits", "Node", "Chromium")
@@ -165,6 +167,7 @@ def page(results: dict[str, dict[str, Any]], reasons: dict[str, str], n_walks: i
         f"labels as the library in {n_walks:,} walks each, with {len(names)} compilers, options and engines. "
     )
     first += f"Differences: {', '.join(wrong)}. " if wrong else "No difference was found. "
+    first += f"{len(left)} methods were not measured: {', '.join(left)}. " if left else ""
     first += f"Not tried, since this machine has none: {', '.join(lacking)}. " if lacking else ""
     first += (
         f"{len(reasons)} methods cannot be exported, see below. Probabilities and values agree up to 1e-14, "
@@ -205,6 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Repeat the walks of all methods and write the page."""
     parser = options(__doc__)
     parser.add_argument("--only", nargs="+", metavar="METHOD", help="measure and keep these, without a page")
+    parser.add_argument("--kept-only", action="store_true", help="the page of what was measured so far")
     args = parse(parser, NAME, arguments)
     exported, reasons = methods()
     if args.only:
@@ -216,13 +220,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with chromium() as browser:
         for method in exported:
             done = args.kept / f"{method}_{n_walks}.json"
+            if args.kept_only and not done.exists():
+                continue
             if not done.exists():
                 done.write_text(json.dumps(agreement(method, n_walks, None if args.tiny else browser)))
                 print(f"{method}: done", flush=True)
             results[method] = json.loads(done.read_text())
     if args.only:
         return
-    write_page(args.out, NAME, page(results, reasons, n_walks), command(NAME))
+    line = command(NAME, *(["--kept-only"] if args.kept_only else []))
+    left = [name for name in exported if name not in results]
+    write_page(args.out, NAME, page(results, reasons, n_walks, left), line)
 
 
 if __name__ == "__main__":

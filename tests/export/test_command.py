@@ -19,6 +19,7 @@ def test_writes_the_files_and_says_their_sizes(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["model.c", "model.h"]
     assert "bytes of tables" in done.output
     assert "bytes for each walk" in done.output
+    assert "bytes of stack" in done.output
 
 
 def test_a_model_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:

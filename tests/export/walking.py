@@ -6,11 +6,13 @@ import ctypes
 import math
 import subprocess
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from experiments.lib.export_replays import STRICT, replay_c, write_c
+from experiments.lib.export_walks import record
 
 from farthing.base.registry import get, registered, trials
 from farthing.checks.fitting import fit
@@ -20,10 +22,9 @@ from farthing.walks import REFUSED
 
 # Methods without a plan; the class of the fitted model says why.
 NOT_EXPORTED = {
-    "AdaBoostRSClassifier", "AdaptGbrtClassifier", "AdaptLinClassifier", "AdaptLstsqClassifier",
-    "DAGClassifier", "EarlyExitRanker", "EdgeClassifier", "EdgeRegressor", "L1GateClassifier",
-    "MarginNeighborsClassifier", "OneVsRestClassifier", "PipelineClassifier", "PipelineRegressor",
-    "RandomOrderClassifier", "ValueOfClassifier", "WeightedGateClassifier",
+    "DAGClassifier", "EarlyExitRanker", "MarginNeighborsClassifier", "OneVsRestClassifier",
+    "PipelineClassifier", "PipelineRegressor", "RandomOrderClassifier", "ValueOfClassifier",
+    "WeightedGateClassifier",
 }  # fmt: skip
 # These choose among other methods, and export what they chose; their fits take seconds.
 CHOOSING = {"BudgetedClassifier", "BudgetedRanker", "BudgetedRegressor"}
@@ -37,8 +38,9 @@ KINDS = {
     "vote": ("AdaBoostClassifier", 2),
 }
 KINDS |= {"class_vote": ("AdaBoostClassifier", 3), "stages": ("MiserCascadeClassifier", 1)}
-
-STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
+KINDS |= {"draws": ("AdaBoostRSClassifier", 1), "units": ("AdaBoostRSClassifier", 3)}
+KINDS |= {"top": ("AdaBoostRSClassifier", 5), "message": ("EdgeClassifier", 1)}
+KINDS |= {"gate": ("L1GateClassifier", 1), "tree_gate": ("AdaptGbrtClassifier", 1)}
 
 
 def fitted(method: str, trial: int, table: int = 1) -> tuple[Any, Any]:
@@ -125,60 +127,19 @@ def c_walk(
     return CWalk(ctypes.CDLL(str(shared)), Program.of(model), exported.state_bytes)
 
 
-def random_walks(model: Any, table: Any, n_walks: int, seed: int) -> Iterator[tuple[Any, Any, Any, float]]:
-    """Yield row, budget, known features and share of refusals of random walks."""
-    rng = np.random.default_rng(seed)
-    names, costs = model.fitted_.schema.names, model.fitted_.costs
-    total = costs.total(costs.features)
-    for number in range(n_walks):
-        row = dict(zip(names, table[int(rng.integers(len(table)))], strict=True))
-        budget = [None, 0.0, float(rng.random() * total), 1e300][number % 4]
-        known = {name: row[name] for name in names if rng.random() < 0.3} if number % 5 == 0 else {}
-        yield row, budget, known, float(rng.random() * 0.5)
-
-
-def assert_same_walks(model: Any, other: Any, table: Any, n_walks: int, seed: int = 0) -> int:
-    """Walk random rows with random refusals, budgets and known features; return the number of questions."""
-    rng = np.random.default_rng(seed)
-    walks = random_walks(model, table, n_walks, seed)
-    return sum(_same_walk(model, other, *walk, rng=rng) for walk in walks)
-
-
-def _same_walk(
+def assert_same_walks(
     model: Any,
-    other: Any,
-    row: dict[str, Any],
-    budget: Any,
-    known: dict[str, Any],
-    refuses: float,
-    *,
-    rng: Any,
+    table: Any,
+    folder: Path,
+    n_walks: int,
+    compiler: str = "gcc",
+    options: Sequence[str] = ("-O0",),
+    seed: int = 0,
 ) -> int:
-    fitted = model.fitted_
-    walk = model.walk(budget=budget, known=known)
-    places = {name: item for item, name in enumerate(other._program.prices.names)}
-    encoded = {
-        places[name]: float(fitted.schema.encode_value(fitted.schema.index(name), value))
-        for name, value in known.items()
-        if name in places
-    }
-    other.start(fitted.budget if budget is None else budget, encoded)
-    asked = 0
-    while True:
-        _same_decision(fitted, walk, other)
-        ask = walk.ask
-        assert other.ask == (None if ask is None else ask.feature)
-        if ask is None:
-            return asked
-        assert other.price == ask.price
-        asked += 1
-        if rng.random() < refuses:
-            walk.tell(REFUSED)
-            other.refuse()
-        else:
-            value = row[ask.feature]
-            walk.tell(value)
-            other.tell(float(fitted.schema.encode_value(fitted.schema.index(ask.feature), value)))
+    """Repeat random walks of the library in exported C; return the number of questions."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_c(model, record(model, table, n_walks, seed), folder)
+    return replay_c(folder, compiler, options).questions
 
 
 def assert_all_at_once(model: Any, other: Any, table: Any, n_rows: int = 20) -> None:

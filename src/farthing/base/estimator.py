@@ -566,6 +566,10 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """
         self.check_ready()
         model = self.fitted_
+        if budget is seeds is refused is model.budget is None and model.schema.is_encoded(X):
+            # The usual call for one row: checks that find nothing would take as long as the prediction.
+            outputs, acquired = model.outputs(X, n_threads=self.n_threads() if len(X) > 1 else 1)
+            return model.settle(outputs, acquired), acquired
         encoded = encode(model.schema, X, type(self).__name__, needed=self._needed(refused), min_rows=0)
         n_rows = len(encoded.values)
         limits = self._limits(budget, n_rows)

@@ -310,6 +310,8 @@ class FittedModel(ABC):
         """
         if len(outputs) == 1:  # the row of a walk, where the overhead of each array operation counts
             return outputs if np.count_nonzero(looked) else self.prior[np.newaxis]
+        if len(looked) and looked[:, np.argmax(looked[0])].all():
+            return outputs  # all rows looked at the same feature, such as the one that a first tree tests
         some = looked.any(axis=1, keepdims=True)
         return outputs if some.all() else np.where(some, outputs, self.prior)
 

@@ -35,4 +35,5 @@ def export(
         for path in exported.paths:
             typer.echo(f"wrote {path}")
         walk = "" if exported.state_bytes is None else f", {exported.state_bytes} bytes for each walk"
-        typer.echo(f"{exported.table_bytes} bytes of tables{walk}")
+        stack = "" if exported.stack_bytes is None else f", at most {exported.stack_bytes} bytes of stack"
+        typer.echo(f"{exported.table_bytes} bytes of tables{walk}{stack}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from farthing.export.c_text import number
 from farthing.export.program import Program
 from farthing.export.tables import Tables
 from farthing.walks.plans import Link, LinkStep
@@ -19,6 +20,7 @@ _MOST = """    most = v[0];
 _STEPS = {
     "first": "",
     "take": "",
+    "rest": "    for (i = 1; i < {n}; ++i) v[i - 1] = v[i];\n",
     "divide": "    for (i = 0; i < {n}; ++i) v[i] = v[i] / {number};\n",
     "times": "    for (i = 0; i < {n}; ++i) v[i] = v[i] * {number};\n",
     "sigmoid": "    sum = v[0];\n    v[0] = 1.0 / (1.0 + exp(sum));\n    v[1] = 1.0 / (1.0 + exp(-sum));\n",
@@ -54,28 +56,12 @@ _STEPS = {
 }
 
 
-def number(value: float) -> str:
-    """Return a double as C has it, to the last bit.
-
-    Examples
-    --------
-    >>> number(0.5), number(float("inf"))
-    ('0x1p-1', 'HUGE_VAL')
-    """
-    if value != value:  # noqa: PLR0124
-        return "NAN"
-    if value in (float("inf"), float("-inf")):
-        return "HUGE_VAL" if value > 0 else "-HUGE_VAL"
-    if value == int(value) and abs(value) < 2**31:
-        return f"{value:.1f}"
-    mantissa, _, exponent = value.hex().partition("p")
-    return f"{mantissa.rstrip('0').rstrip('.')}p{int(exponent)}"
-
-
 def width_after(step: LinkStep, n: int) -> int:
     """Return the number of entries that a step leaves."""
     if step.name in ("first", "take"):
         return int(step.number)
+    if step.name == "rest":
+        return n - 1
     if step.name in ("second", "mean_grade", "one"):
         return 1
     return 2 if step.name in ("sigmoid", "single_sigmoid") else n

@@ -30,11 +30,14 @@ class Exported:
         Bytes of the constant tables, as C stores them.
     state_bytes : int or None
         Bytes of the state of one walk in C.
+    stack_bytes : int or None
+        The most that C needs of the stack, functions of ``math.h`` apart.
     """
 
     paths: tuple[Path, ...]
     table_bytes: int
     state_bytes: int | None
+    stack_bytes: int | None = None
 
 
 def export_model(
@@ -74,7 +77,7 @@ def export_model(
     for file, content in written.files.items():
         paths.append(target / file)
         paths[-1].write_bytes(content if isinstance(content, bytes) else content.encode())
-    return Exported(tuple(paths), written.table_bytes, written.state_bytes)
+    return Exported(tuple(paths), written.table_bytes, written.state_bytes, written.stack_bytes)
 
 
 def _write(model: BudgetedEstimator, to: str, name: str) -> Written:

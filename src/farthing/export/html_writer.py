@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib.resources import files
 
 from farthing.base import BudgetedEstimator
-from farthing.export.js_writer import js_text, model_data
+from farthing.errors import ExportError
+from farthing.export.js_writer import js_text, model_data, walk_script
 from farthing.export.program import Program
 from farthing.export.runtime_files import Written, runtime
 from farthing.export.tables import Tables
@@ -25,6 +26,12 @@ def write_html(program: Program, name: str, model: BudgetedEstimator, *, embedde
     embedded : bool
         Whether the page will be in a sandboxed frame, where browsers grant no storage and no history.
     """
+    if program.answer_width:
+        asked = "devices" if program.handover is None else f"the {program.handover.name}"
+        raise ExportError(
+            f"a {program.method} cannot be a page: {asked} would have to answer with numbers, not a person; "
+            "export it to js or c"
+        )
     tables = Tables.of(program)
     sheet = model.costs_
     offline = {
@@ -37,7 +44,7 @@ def write_html(program: Program, name: str, model: BudgetedEstimator, *, embedde
         },
     }
     # A classic script, since browsers load no module from disk.
-    walk = runtime("walk.js").replace("export class", "class").replace("export const", "const")
+    walk = walk_script(program, tables).replace("export class", "class").replace("export const", "const")
     script = (
         f"(() => {{\nconst MODEL = {js_text(model_data(program, tables))};\n"
         f"const OFFLINE = {js_text(offline)};\n{walk}\n{runtime('offline.js')}}})();\n"

@@ -9,7 +9,8 @@ from typing import Any
 from farthing.export.program import Program
 from farthing.export.runtime_files import Written, runtime
 from farthing.export.tables import Tables
-from farthing.walks.plans import Link
+from farthing.walks.drawn_votes import DrawnVotePlan
+from farthing.walks.plans import DevicePlan, Link, MessagePlan, Plan
 
 
 def write_js(program: Program, name: str) -> Written:
@@ -23,9 +24,22 @@ def write_js(program: Program, name: str) -> Written:
     """
     tables = Tables.of(program)
     head = f"// A {program.method} of Farthing as a walk, which asks for one feature at a time.\n"
-    script = f"{head}const MODEL = {js_text(model_data(program, tables))};\n\n{runtime('walk.js')}"
+    script = f"{head}const MODEL = {js_text(model_data(program, tables))};\n\n{walk_script(program, tables)}"
     size = sum(table.size for table in tables.tables.values())
-    return Written({f"{name}.js": script, f"{name}.d.ts": runtime("walk.d.ts")}, table_bytes=size)
+    types = runtime("walk.d.ts") + (runtime("devices.d.ts") if tables.kind == "message" else "")
+    return Written({f"{name}.js": script, f"{name}.d.ts": types}, table_bytes=size)
+
+
+def walk_script(program: Program, tables: Tables) -> str:
+    """Return the runtime of a program: a module, without ``MODEL``."""
+    parts = ["state", *(["trees"] if tables.trees else []), "links"]
+    parts += ["votes"] if tables.kind in ("vote", "class_vote") else []
+    parts.append(f"{tables.kind}_plan")
+    if isinstance(program.plan, DrawnVotePlan):
+        parts.append(f"drawn_{program.plan.way}")
+    if program.handover is not None:
+        parts.append("handover")
+    return "\n".join(runtime(f"{part}.js") for part in [*parts, "walk"])
 
 
 def model_data(program: Program, tables: Tables) -> dict[str, Any]:
@@ -53,7 +67,49 @@ def model_data(program: Program, tables: Tables) -> dict[str, Any]:
             "scale": risk.scale,
         },
         "numbers": tables.numbers,
-        "tables": {key: table.entries for key, table in tables.tables.items()},
+        # Words of 64 bits are strings, since numbers of JavaScript have 53.
+        "tables": {
+            key: list(map(str, table.entries)) if table.kind == "uint64_t" else table.entries
+            for key, table in tables.tables.items()
+        },
+        **_further_data(program.plan),
+    }
+
+
+def _further_data(plan: Plan) -> dict[str, Any]:
+    """Return what some plans have beside tables: a seed, or the programs of devices."""
+    if isinstance(plan, DrawnVotePlan):
+        return {"seed": str(plan.seed)}
+    if isinstance(plan, MessagePlan):
+        return {"devices": [_device(device) for device in plan.devices]}
+    return {}
+
+
+def _device(device: DevicePlan) -> dict[str, Any]:
+    scores = device.scores
+    rows = zip(
+        scores.columns.tolist(),
+        scores.category.tolist(),
+        scores.mean.tolist(),
+        scores.scale.tolist(),
+        scores.coef.tolist(),
+        strict=True,
+    )
+    return {
+        "name": device.name,
+        "categories": dict(zip(device.readings, map(list, device.categories), strict=True)),
+        "threshold": device.threshold,
+        "intercept": scores.intercept.tolist(),
+        "terms": [
+            {
+                "reading": device.readings[place],
+                "category": None if math.isnan(code) else code,
+                "mean": mean,
+                "scale": scale,
+                "coef": coef,
+            }
+            for place, code, mean, scale, coef in rows
+        ],
     }
 
 

@@ -32,10 +32,12 @@ def apply_link(link: Link, outputs: Floats) -> Floats:
     return outputs
 
 
-def _apply(step: LinkStep, outputs: Floats) -> Floats:  # noqa: PLR0911 - one line a step
+def _apply(step: LinkStep, outputs: Floats) -> Floats:  # noqa: PLR0911, PLR0912 - one line a step
     match step.name:
         case "first" | "take":
             return outputs[:, : int(step.number)]
+        case "rest":
+            return outputs[:, 1:]
         case "divide":
             return outputs / step.number
         case "times":

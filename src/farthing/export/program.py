@@ -12,7 +12,16 @@ from farthing.errors import ExportError
 from farthing.export.links import apply_link
 from farthing.export.prices import Prices
 from farthing.typing import Floats
-from farthing.walks.plans import Link, Plan, StationPlan, TreePlan, first_true
+from farthing.walks.drawn_votes import DrawnVotePlan
+from farthing.walks.plans import (
+    Handover,
+    Link,
+    MessagePlan,
+    Plan,
+    StationPlan,
+    TreePlan,
+    first_true,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +90,7 @@ class Program:
         fitted = model.fitted_
         try:
             plan, link = fitted.plan(), fitted.link_steps()
-            prices = Prices.of(fitted)
+            prices = Prices.of(fitted, plan)
         except ExportError as error:
             raise ExportError(f"a {type(model).__name__} cannot be exported: {error}") from error
         error_costs = getattr(fitted, "error_costs", None)
@@ -110,9 +119,23 @@ class Program:
         """Probabilities, or 1 for a value."""
         return 1 if self.classes is None else len(self.classes)
 
+    @property
+    def handover(self) -> Handover | None:
+        """The model that answers in place of this one, if there is one."""
+        return self.plan.handover if isinstance(self.plan, TreePlan | StationPlan) else None
+
+    @property
+    def answer_width(self) -> int:
+        """Numbers of an answer that is a list: of a message, or of the probabilities of another model."""
+        if isinstance(self.plan, MessagePlan):
+            return self.n_outputs
+        return 0 if self.handover is None else self.n_results
+
 
 def _n_outputs(plan: Plan) -> int:
-    return len(plan.start) if isinstance(plan, StationPlan) else plan.trees.forest.n_outputs
+    if isinstance(plan, DrawnVotePlan):
+        return len(plan.prior)
+    return len(plan.start) if isinstance(plan, StationPlan | MessagePlan) else plan.trees.forest.n_outputs
 
 
 def _labels(results: Floats, error_costs: Floats | None) -> Any:
@@ -139,5 +162,5 @@ def _settles(fitted: FittedModel) -> bool:
 
 
 def is_tree_sum(plan: Plan) -> bool:
-    """Return whether a plan is one sum over trees without a price or an exit."""
-    return isinstance(plan, TreePlan) and len(plan.ends) == 1 and not plan.calls
+    """Return whether a plan is one sum over trees without a price, an exit or another model."""
+    return isinstance(plan, TreePlan) and len(plan.ends) == 1 and not plan.calls and plan.handover is None

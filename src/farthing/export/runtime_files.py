@@ -18,11 +18,14 @@ class Written:
         Bytes of the constant tables, as C stores them.
     state_bytes : int or None
         Bytes of the state of one walk in C, with 8-byte doubles and the usual alignment.
+    stack_bytes : int or None
+        The most that C needs of the stack.
     """
 
     files: dict[str, str] | dict[str, bytes]
     table_bytes: int
     state_bytes: int | None = None
+    stack_bytes: int | None = None
 
 
 def runtime(name: str) -> str:

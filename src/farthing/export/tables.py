@@ -8,16 +8,19 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from farthing.errors import ExportError
+from farthing.export.drawn_tables import drawn_tables
 from farthing.export.program import Program, is_tree_sum
-from farthing.export.tree_table import TreeTable
+from farthing.export.tree_table import LeafRows, TreeTable
 from farthing.typing import Floats
 from farthing.walks import plans
+from farthing.walks.drawn_votes import DrawnVotePlan, TreeLearners
 from farthing.walks.plans import (
     ClassVotePlan,
     Exit,
     Gate,
     Interval,
     LinearSum,
+    MessagePlan,
     Risk,
     StationPlan,
     TreePlan,
@@ -30,7 +33,10 @@ _WHOLE = (
     ("uint8_t", 0, 2**8 - 1), ("int8_t", -(2**7), 2**7 - 1), ("uint16_t", 0, 2**16 - 1),
     ("int16_t", -(2**15), 2**15 - 1), ("int32_t", -(2**31), 2**31 - 1),
 )  # fmt: skip
-SIZES = {"uint8_t": 1, "int8_t": 1, "uint16_t": 2, "int16_t": 2, "int32_t": 4, "float": 4, "double": 8}
+SIZES = {
+    "uint8_t": 1, "int8_t": 1, "uint16_t": 2, "int16_t": 2, "int32_t": 4, "uint64_t": 8,
+    "float": 4, "double": 8,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +89,30 @@ def real(entries: Iterable[float] | Floats) -> Table:
     return Table("float" if exact else "double", numbers.tolist())
 
 
+def _typed(kind: str, entries: Sequence[float]) -> tuple[str, list[float] | list[int]]:
+    """Return a kind of table, "whole" and "real" being the smallest that does, and its entries."""
+    if kind in ("whole", "real"):
+        made = whole(map(int, entries)) if kind == "whole" else real(entries)
+        return made.kind, made.entries
+    return kind, list(entries)
+
+
+def _tests_and_rows(table: TreeTable, given: Sequence[tuple[float, ...]]) -> list[int]:
+    """Return the tests of inner nodes, and the places of leaves among the distinct rows."""
+    rows = {row: place for place, row in enumerate(dict.fromkeys(given))}
+    leaves = iter(given)
+    return [
+        test if slot >= 0 else rows[next(leaves)]
+        for test, slot in zip(table.test, table.feature, strict=True)
+    ]
+
+
+_KINDS = {
+    TreePlan: "tree", StationPlan: "station", VotePlan: "vote", ClassVotePlan: "class_vote",
+    DrawnVotePlan: "drawn", MessagePlan: "message",
+}  # fmt: skip
+
+
 @dataclass(eq=False)
 class Tables:
     """All that the runtime of a language reads.
@@ -90,7 +120,7 @@ class Tables:
     Attributes
     ----------
     kind : str
-        The name of the plan's runtime: "tree", "station", "vote" or "class_vote".
+        The name of the plan's runtime: "tree", "station", "vote", "class_vote", "drawn" or "message".
     tables : dict of str to Table
         Constant arrays.
     numbers : dict of str to int or float
@@ -113,11 +143,7 @@ class Tables:
     def of(cls, program: Program) -> Tables:
         """Return the tables of a program."""
         plan = program.plan
-        made = cls(
-            {TreePlan: "tree", StationPlan: "station", VotePlan: "vote", ClassVotePlan: "class_vote"}[
-                type(plan)
-            ]
-        )
+        made = cls(_KINDS[type(plan)])
         made._add_prices(program)
         if isinstance(plan, TreePlan):
             made._add_tree_plan(program, plan)
@@ -125,8 +151,13 @@ class Tables:
             made._add_station_plan(program, plan)
         elif isinstance(plan, VotePlan):
             made._add_vote_plan(program, plan)
-        else:
+        elif isinstance(plan, ClassVotePlan):
             made._add_class_vote_plan(program, plan)
+        elif isinstance(plan, DrawnVotePlan):
+            made._add_drawn_plan(program, plan)
+        else:
+            made.tables["START"] = Table("double", plan.start.tolist())
+        made._add_handover(program)
         made._add_conclusion(program)
         return made
 
@@ -147,23 +178,28 @@ class Tables:
     def _add_trees(self, program: Program, table: TreeTable, *, adds: bool = True) -> None:
         leaf = table.n_slots
         n_nodes, width = len(table.feature), table.width
+        leaves = table.leaf_rows() if adds else None
         self.trees = table
         self.tables |= {
             "FEATURE": whole(leaf if slot < 0 else slot for slot in table.feature),
-            "TEST": whole(table.test),
+            "TEST": whole(table.test if leaves is None else _tests_and_rows(table, leaves.rows)),
             "SKIP": whole(table.skip),
-            "WAYS": whole(table.ways),
             "ROOTS": whole(table.roots),
             "THRESHOLD": real(table.thresholds),
         }
-        pooled = real(np.array(table.scores).ravel())
-        index = whole(table.score)
-        direct = real(np.array([table.scores[row] for row in table.score[: table.roots[-1]]]).ravel())
-        # Scores that hardly repeat take less room without an index.
-        is_pooled = pooled.size + index.size < direct.size or table.route_scores != []
-        self.tables["SCORES"] = pooled if is_pooled else direct
-        if is_pooled:
-            self.tables["SCORE"] = index
+        is_pooled = False
+        if leaves is not None:
+            self._add_leaves(leaves, width)
+        else:
+            pooled = real(np.array(table.scores).ravel())
+            index = whole(table.score)
+            direct = real(np.array([table.scores[row] for row in table.score[: table.roots[-1]]]).ravel())
+            # Scores that hardly repeat take less room without an index.
+            is_pooled = pooled.size + index.size < direct.size or table.route_scores != []
+            self.tables["SCORES"] = pooled if is_pooled else direct
+            if is_pooled:
+                self.tables["SCORE"] = index
+        self._add_ways(table)
         if table.sets:
             self.tables |= {"SETS": whole(table.sets), "SET_BYTES": whole(table.set_bytes)}
         if width < table.n_outputs:
@@ -177,11 +213,42 @@ class Tables:
             "TREE_STRICT": int(table.strict),
             "TREE_SINGLE_SUMS": int(table.single_sums),
             "TREE_POOLED": int(is_pooled),
+            "TREE_MEANS": int(leaves is not None),
+            "TREE_COUNTS": int(leaves is not None and leaves.are_counts),
+            "TREE_HEIGHT": table.height,
             "TREE_TARGETS": int(width < table.n_outputs),
             "TREE_ADDS": int(adds),
             "TREE_NODES": n_nodes,
         }
         assert program.n_outputs == table.n_outputs
+
+    def _add_leaves(self, leaves: LeafRows, width: int) -> None:
+        """Add what is known of leaves, each once."""
+        distinct = list(dict.fromkeys(leaves.rows))
+        if leaves.are_counts:
+            self.tables["SCORES"] = whole(int(count) for row in distinct for count in row)
+        else:
+            self.tables["SCORES"] = real(score for row in distinct for score in row[:width])
+            self.tables["COVER"] = whole(int(row[-1]) for row in distinct)
+
+    def _add_ways(self, table: TreeTable) -> None:
+        """Add where values that are not there go: a bit for each node, or four if missing ones differ."""
+        inner = [way for way, slot in zip(table.ways, table.feature, strict=True) if slot >= 0]
+        missing = {way & 3 for way in inner}
+        one_way = len(missing) <= 1 and all(way >> 2 < 2 for way in inner)
+        if one_way:
+            codes, bits = [way >> 2 & 1 for way in table.ways], 1
+        else:
+            codes, bits = table.ways, 4
+        per_byte = 8 // bits
+        self.tables["WAYS"] = Table(
+            "uint8_t",
+            [
+                sum(code << bits * place for place, code in enumerate(codes[first : first + per_byte]))
+                for first in range(0, len(codes), per_byte)
+            ],
+        )
+        self.numbers |= {"TREE_ONE_MISSING": int(one_way), "MISSING_WAY": min(missing, default=0)}
 
     def _tree_table(self, program: Program, predictors: Sequence[object], routes: object = None) -> TreeTable:
         prices = program.prices
@@ -358,6 +425,33 @@ class Tables:
             "SHARED_SUM": real(plan.shared_sum.ravel()),
             "START_LEAD": Table("double", plan.start[0].ravel().tolist()),
             "START_SUM": Table("double", plan.start[1].tolist()),
+        }
+
+    def _add_drawn_plan(self, program: Program, plan: DrawnVotePlan) -> None:
+        if isinstance(plan.learners, TreeLearners):
+            table = self._tree_table(program, [plan.learners.trees])
+            self._add_trees(program, table, adds=False)
+            # Votes come from tables of their own.
+            del self.tables["SCORES"]
+            self.tables.pop("SCORE", None)
+            tables, numbers = drawn_tables(program, plan, table.order)
+        else:
+            tables, numbers = drawn_tables(program, plan, [])
+        self.tables |= {key: Table(*_typed(kind, entries)) for key, (kind, entries) in tables.items()}
+        self.numbers |= numbers
+
+    def _add_handover(self, program: Program) -> None:
+        handover = program.handover
+        self.numbers["PLAN_HANDOVER"] = int(handover is not None)
+        if program.answer_width:
+            self.numbers["FARTHING_ANSWER"] = program.answer_width
+        if handover is None:
+            return
+        self.tables["READS"] = whole(program.prices.slot(column) for column in handover.columns)
+        self.numbers |= {
+            "HANDOVER": program.prices.n_columns - 1,
+            "HANDOVER_READS": len(handover.columns),
+            "HANDOVER_THRESHOLD": float(handover.threshold),
         }
 
     def _add_conclusion(self, program: Program) -> None:

@@ -46,6 +46,8 @@ class TreeTable:
         Bytes of one code set of each slot; 0 for a number.
     order : list of int
         The number that each node has in the forest of its predictor.
+    cover : list of float
+        The training rows of each node.
     """
 
     slot_of: Callable[[int], int]
@@ -68,6 +70,7 @@ class TreeTable:
     sets: bytearray = field(default_factory=bytearray)
     set_bytes: list[int] = field(default_factory=list)
     order: list[int] = field(default_factory=list)
+    cover: list[float] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -145,6 +148,7 @@ class TreeTable:
                 if parent >= 0:
                     self.skip[parent] = place - parent
                 self.order.append(node)
+                self.cover.append(float(forest.cover[node]))
                 self.score.append(pools.score(scores[node], routes=routes))
                 self.skip.append(0)
                 self.feature.append(-1 if column < 0 else self.slot_of(column))
@@ -160,8 +164,78 @@ class TreeTable:
 
     def _test(self, forest: Forest, node: int, pools: _Pools) -> int:
         if forest.category[node] < 0:
-            return pools.threshold(float(forest.threshold[node]))
+            return pools.threshold(self._stored(float(forest.threshold[node])))
         return pools.sets(_code_sets(forest, node), self.set_bytes[self.feature[-1]])
+
+    def _stored(self, threshold: float) -> float:
+        """Return a threshold that parts the values as the given one does, in float32 if they are."""
+        if not self.single or not np.isfinite(threshold):
+            return threshold
+        with np.errstate(over="ignore"):
+            nearest = np.float32(threshold)
+        # x <= t for all x of float32 is x <= the largest one up to t; x < t is x < the least one from t on.
+        if self.strict and nearest < threshold:
+            nearest = np.nextafter(nearest, np.float32(np.inf))
+        elif not self.strict and nearest > threshold:
+            nearest = np.nextafter(nearest, np.float32(-np.inf))
+        return float(nearest)
+
+    @property
+    def height(self) -> int:
+        """The largest number of tests between a root and a leaf."""
+        depth, most = dict.fromkeys(self.roots[:-1], 0), 0
+        for node, slot in enumerate(self.feature):
+            level = depth.get(node, 0)
+            most = max(most, level)
+            if slot >= 0:
+                depth[node + 1] = depth[node + self.skip[node]] = level + 1
+        return most
+
+    def leaf_rows(self) -> LeafRows | None:
+        """Return the scores of leaves, if those of all inner nodes follow from them; None if not.
+
+        The scores of an inner node must be the mean of its children's, weighted by training rows, to the last
+        bit, as `farthing.forests.from_model` makes them.
+        """
+        scores = np.array([self.scores[row] for row in self.score])
+        cover = np.array(self.cover)
+        if self.route_scores or not ((cover >= 1) & (cover < 2**16) & (cover == np.rint(cover))).all():
+            return None
+        made, rows = scores.copy(), cover.copy()
+        for node in reversed(range(len(cover))):
+            if self.feature[node] >= 0:
+                left, right = node + 1, node + self.skip[node]
+                total = rows[left] + rows[right]
+                rows[node] = total
+                made[node] = rows[left] / total * made[left] + rows[right] / total * made[right]
+        if not np.array_equal(rows, cover) or made.tobytes() != scores.tobytes():
+            return None
+        leaf = np.array(self.feature) < 0
+        scores, cover = scores[leaf], cover[leaf]
+        counts = np.rint(scores * cover[:, np.newaxis])
+        are_counts = (
+            (counts >= 0).all()
+            and np.array_equal(counts.sum(axis=1), cover)
+            and np.array_equal(counts / cover[:, np.newaxis], scores)
+        )
+        kept = counts if are_counts else np.column_stack([scores, cover])
+        return LeafRows([tuple(row) for row in kept.tolist()], bool(are_counts))
+
+
+@dataclass(frozen=True)
+class LeafRows:
+    """What is known of each leaf.
+
+    Parameters
+    ----------
+    rows : list of tuple of float
+        Counts of training rows, whose shares are the scores; or scores, then the number of training rows.
+    are_counts : bool
+        Which of the two.
+    """
+
+    rows: list[tuple[float, ...]]
+    are_counts: bool
 
 
 class _Pools:

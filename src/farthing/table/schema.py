@@ -174,6 +174,30 @@ class Schema:
             tuple(j for j, position in enumerate(positions) if position is None),
         )
 
+    def is_encoded(self, X: object) -> bool:
+        """Return whether a table is one already as `encode` would return it, with nothing left to check.
+
+        So it is for an array of native floats with the right number of columns, if all columns are numbers
+        without names.
+
+        Examples
+        --------
+        >>> schema = Schema.learn(np.array([[1.0, 2.0], [3.0, 4.0]]))
+        >>> schema.is_encoded(np.array([[5.0, 6.0]])), schema.is_encoded([[5.0, 6.0]])
+        (True, False)
+        """
+        return (
+            type(X) is np.ndarray
+            and self._numeric
+            and not self.named
+            and X.dtype.char in "fd"
+            and X.dtype.isnative
+            and X.ndim == 2
+            and X.shape[1] == len(self.columns)
+            and len(X) > 0
+            and X.flags.aligned
+        )
+
     def encode_value(self, column: int, value: object) -> float:
         """Encode one value of one column, exactly as `encode` does in a table.
 

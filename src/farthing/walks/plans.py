@@ -1,12 +1,16 @@
 """Policies as data: the few kinds of plan that the walks of tree methods reduce to.
 
 A `Policy` is an object that answers for one row. A plan holds the same policy as tables, from which
-`farthing.export` writes it in another language. There are four kinds::
+`farthing.export` writes it in another language. There are six kinds::
 
     TreePlan      trees in order, perhaps with exits between blocks of them and a price for each block
     StationPlan   stations that buy columns, evaluate trees or linear terms, and send the row on or end it
     VotePlan      a weighted vote of two classes in a fixed order of columns, until its sign is certain
     ClassVotePlan the same for more than two classes
+    DrawnVotePlan learners that are drawn at random, or taken from the top of a list, within the budget
+    MessagePlan   the sum of messages, which devices with a program of their own send
+
+After trees or stations a `Handover` may send the row to a model outside the walk.
 
 A method gives its plan in `farthing.base.FittedModel.plan`, and what becomes of the raw output as steps of a
 link in ``link_steps``. Nothing else of a method is needed to export it.
@@ -23,9 +27,10 @@ from numpy.typing import NDArray
 
 from farthing.trees import Predictor
 from farthing.typing import Floats, Integers
+from farthing.walks.drawn_votes import DrawnVotePlan
 
 StepName: TypeAlias = Literal[
-    "first", "take", "divide", "times", "sigmoid", "second", "softmax", "normalise", "exponential",
+    "first", "take", "rest", "divide", "times", "sigmoid", "second", "softmax", "normalise", "exponential",
     "one", "temper", "mean_grade", "single_sigmoid", "single_softmax", "single_exponential",
 ]  # fmt: skip
 
@@ -37,9 +42,10 @@ class LinkStep:
     Parameters
     ----------
     name : str
-        "first" and "take": the first one or the first ``number`` outputs. "divide", "times": all of them, by
-        ``number``. "sigmoid": one log-odds to two probabilities; "second" is the second of them. "softmax",
-        "normalise", "exponential" as in `farthing.base.links`. "one": a single class is certain. "temper":
+        "first" and "take": the first one or the first ``number`` outputs; "rest": all but the first.
+        "divide", "times": all of them, by ``number``. "sigmoid": one log-odds to two probabilities; "second"
+        is the second of them. "softmax", "normalise", "exponential" as in `farthing.base.links`. "one": a
+        single class is certain. "temper":
         probabilities to the power of one over ``number``. "mean_grade": the mean of ``grades``. Steps that
         begin with "single" round to float32, as XGBoost does.
     number : float
@@ -101,6 +107,32 @@ Exit: TypeAlias = Interval | Gate | Risk
 
 
 @dataclass(frozen=True, eq=False)
+class Handover:
+    """A model outside the walk, which answers for the rows that a gate sends on.
+
+    The call of the model is the last question: its answer is a probability for each class. A row that cannot
+    pay for the call, or whose call is refused, keeps the answer of the plan.
+
+    Parameters
+    ----------
+    name : str
+        The name of the question.
+    threshold : float
+        A row is sent on if the first output is above it.
+    columns : tuple of int
+        What the model reads, ascending: asked for before the call, if the row can pay for all of them and the
+        call, which is then made unless all of them are refused. Empty if the model asks for itself.
+    price : float
+        What the call costs.
+    """
+
+    name: str
+    threshold: float
+    columns: tuple[int, ...]
+    price: float
+
+
+@dataclass(frozen=True, eq=False)
 class TreePlan:
     """Trees in order: `farthing.walks.ForestPolicy` and `farthing.walks.PaidTrees`, with exits.
 
@@ -114,12 +146,15 @@ class TreePlan:
         The place of each block's call in the cost sheet; empty if evaluations are free.
     exit : Interval, Gate, Risk or None
         Where a row ends between two blocks.
+    handover : Handover or None
+        What comes after the trees.
     """
 
     trees: Predictor
     ends: tuple[int, ...]
     calls: tuple[int, ...] = ()
     exit: Exit | None = None
+    handover: Handover | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,6 +259,8 @@ class StationPlan:
     routes : Predictor or None
         A tree that sends a row to its first station: the first value of its nodes is the station, the others
         are the output until then. None begins at the first station.
+    handover : Handover or None
+        What comes after the stations.
     """
 
     stations: tuple[Station, ...]
@@ -231,6 +268,7 @@ class StationPlan:
     whole: bool = False
     partial: bool = False
     routes: Predictor | None = None
+    handover: Handover | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,7 +333,47 @@ class ClassVotePlan:
     start: tuple[Floats, Floats]
 
 
-Plan: TypeAlias = TreePlan | StationPlan | VotePlan | ClassVotePlan
+@dataclass(frozen=True, eq=False)
+class DevicePlan:
+    """The program of a device: it sends the scores of a local model if its gate is open.
+
+    Parameters
+    ----------
+    name : str
+    readings : tuple of str
+        The features that it measures and reads.
+    categories : tuple of tuple
+        The categories of each, by code; empty for a number.
+    scores : LinearSum
+        The gate's score, then those of the message; columns are places in ``readings``.
+    threshold : float
+        The gate is open if its score is above it.
+    """
+
+    name: str
+    readings: tuple[str, ...]
+    categories: tuple[tuple[object, ...], ...]
+    scores: LinearSum
+    threshold: float
+
+
+@dataclass(frozen=True, eq=False)
+class MessagePlan:
+    """The sum of messages of devices, which are asked in order; a silent device costs nothing.
+
+    Parameters
+    ----------
+    devices : tuple of DevicePlan
+        In the order of the questions.
+    start : ndarray of float64, shape (n_scores,)
+        The output without a message.
+    """
+
+    devices: tuple[DevicePlan, ...]
+    start: Floats
+
+
+Plan: TypeAlias = TreePlan | StationPlan | VotePlan | ClassVotePlan | DrawnVotePlan | MessagePlan
 
 # Scores beyond these have a probability of 0 or 1 in doubles.
 _FAR: Final = 1024.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,12 @@ from farthing.base import ClassifierModel, ContractClassifier
 from farthing.costs import RowLedger
 from farthing.learning.linear_scores import LinearScores
 from farthing.learning.logistic import n_class_scores
-from farthing.learning.losses import scores_to_probabilities
+from farthing.learning.losses import probability_steps, scores_to_probabilities
 from farthing.learning.sklearn_model import SklearnModel
 from farthing.learning.spread_classes import spread_classes
 from farthing.typing import Floats
 from farthing.walks import Policy, pass_refusal, walk_rows
+from farthing.walks.plans import Handover, Link, LinkStep, Plan, Station, StationPlan, TreePlan
 
 # Shares of rows sent on for which one fit yields variants.
 SEND_SHARES: Final = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)
@@ -153,7 +154,20 @@ class AdaptModel(ClassifierModel):
             )
         return outputs, acquired
 
-    no_plan: ClassVar[str] = "its expensive model may be any scikit-learn model"
+    def plan(self) -> Plan:
+        """Return gate and f1; the call of the expensive model is a question."""
+        reads = sorted(self.expensive.columns.tolist()) if isinstance(self.expensive, SklearnModel) else ()
+        price = 0.0 if self.calls.call is None else float(self.costs.own[self.calls.call])
+        handover = Handover("expensive model", self.threshold, tuple(reads), price)
+        if isinstance(self.pair, TreePair):
+            return TreePlan(self.pair.predictor, (self.pair.forest.n_trees,), handover=handover)
+        scores = self.pair.sum_plan(self.pair.coef, self.pair.intercept)
+        station = Station(tuple(self.pair.used.tolist()), scores)
+        return StationPlan((station,), self.pair.intercept, partial=True, handover=handover)
+
+    def link_steps(self) -> Link:
+        """Return the steps from the scores of gate and f1 to probabilities of f1."""
+        return (LinkStep("rest"), *probability_steps(len(self.classes)))
 
     def policy(self, seed: int | None = None) -> Policy:
         """Return a walk through gate and f1, then through the expensive model if the gate opens."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,11 @@ from farthing.base import ClassifierModel, FittedModel, RegressorModel
 from farthing.learning.affordable import affordable
 from farthing.learning.linear_scores import LinearScores
 from farthing.learning.logistic import n_class_scores
-from farthing.learning.losses import scores_to_probabilities
+from farthing.learning.losses import probability_steps, scores_to_probabilities
+from farthing.table import Schema
 from farthing.typing import Floats
 from farthing.walks import Policy, Walk
+from farthing.walks.plans import DevicePlan, Link, MessagePlan, Plan
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -105,7 +107,13 @@ class EdgeModel(FittedModel):
         """Return which columns the devices measure, shape (n_features,)."""
         return self.devices.measured(len(self.schema))
 
-    no_plan: ClassVar[str] = "its questions go to devices, whose answers are messages"
+    def plan(self) -> Plan:
+        """Return the sum of messages, and the program of each device."""
+        devices = [
+            _device_plan(name, pair, self.threshold, self.schema)
+            for name, pair in zip(self.devices.names, self.pairs, strict=True)
+        ]
+        return MessagePlan(tuple(devices), self.prior)
 
     def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - devices are not stochastic
         """Return a walk over all devices, in order."""
@@ -168,6 +176,10 @@ class EdgeClassifierModel(EdgeModel, ClassifierModel):
         """Return probabilities, (n_rows, n_classes)."""
         return scores_to_probabilities(outputs, len(self.classes))
 
+    def link_steps(self) -> Link:
+        """Return the step to probabilities."""
+        return probability_steps(len(self.classes))
+
     def check(self) -> None:
         """Raise ValueError if the scores do not fit the classes."""
         super().check()
@@ -178,3 +190,17 @@ class EdgeClassifierModel(EdgeModel, ClassifierModel):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EdgeRegressorModel(EdgeModel, RegressorModel):
     """Devices whose messages are numbers, to be added to the mean of the target."""
+
+
+def _device_plan(name: str, pair: LinearScores, threshold: float, schema: Schema) -> DevicePlan:
+    """Return the program of a device as tables."""
+    scores = pair.sum_plan(pair.coef, pair.intercept)
+    read, places = np.unique(scores.columns, return_inverse=True)
+    columns = [schema.columns[column] for column in read.tolist()]
+    return DevicePlan(
+        name=name,
+        readings=tuple(column.name for column in columns),
+        categories=tuple(tuple(column.categories) for column in columns),
+        scores=replace(scores, columns=np.asarray(places, dtype=np.int64)),
+        threshold=threshold,
+    )

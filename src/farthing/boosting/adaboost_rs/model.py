@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import ClassVar, Final, Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import TrainingSet
+from farthing.boosting.adaboost_rs.drawn_plan import drawn_vote_plan
 from farthing.boosting.adaboost_rs.free_rider import units_of
 from farthing.boosting.adaboost_rs.sampling_plan import SAMPLINGS, PlanSampler, Sampling, SamplingPlan
 from farthing.boosting.adaboost_rs.vote_policies import (
@@ -20,6 +21,7 @@ from farthing.boosting.adaboost_rs.vote_policies import (
 from farthing.learning.voting import LinearVotes, TreeVotes, VoteModel
 from farthing.learning.voting.stochastic_curtailment import check_stops, stopping_thresholds
 from farthing.walks import Policy
+from farthing.walks.plans import Plan
 
 MAX_SAMPLES: Final = 2**31
 """Maximum number of draws per row, also for a model loaded from a file."""
@@ -80,7 +82,9 @@ class AdaBoostRSModel(VoteModel):
             return None
         return self.mean_votes, self.spreads
 
-    no_plan: ClassVar[str] = "its votes are drawn by a generator of random numbers in the compiled core"
+    def plan(self) -> Plan:
+        """Return the learners and how they are chosen."""
+        return drawn_vote_plan(self.sampler.plan, self.prior, self.seed)
 
     def policy(self, seed: int | None = None) -> Policy:
         """Return the policy that draws learners, or takes them from the top of the list."""

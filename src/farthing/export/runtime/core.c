@@ -9,8 +9,21 @@ static void policy_hear(farthing_state *s, int32_t item);
 static void policy_refuse(farthing_state *s, int32_t item);
 static void policy_start(farthing_state *s);
 static void policy_output(farthing_state *s, double *out);
-#if PLAN_AT_ONCE
+#if FARTHING_FAST
 static void policy_take_all(farthing_state *s);
+#endif
+#if PLAN_HANDOVER
+static int32_t handover_wants(farthing_state *s);
+static void handover_hear(farthing_state *s, int32_t item);
+#endif
+
+/* Whether the answer to a question is a list of numbers: a message, or the probabilities of another model. */
+#if PLAN_HANDOVER
+#define IS_LIST(item) ((item) == HANDOVER)
+#elif defined(FARTHING_ANSWER)
+#define IS_LIST(item) 1
+#else
+#define IS_LIST(item) 0
 #endif
 
 static void mark(farthing_state *s, int32_t item)
@@ -62,8 +75,23 @@ static void buy(farthing_state *s, int32_t item)
 
 static void pass_on(farthing_state *s, int32_t item)
 {
+#if PLAN_HANDOVER
+    if (s->stage) {
+        handover_hear(s, item);
+        return;
+    }
+#endif
     if (s->flags[item] & REFUSED) policy_refuse(s, item);
     else policy_hear(s, item);
+}
+
+static int32_t wanted(farthing_state *s)
+{
+    const int32_t item = policy_wants(s);
+#if PLAN_HANDOVER
+    if (item < 0) return handover_wants(s);
+#endif
+    return item;
 }
 
 void farthing_start(farthing_state *s, double budget)
@@ -71,12 +99,15 @@ void farthing_start(farthing_state *s, double budget)
     memset(s, 0, sizeof *s);
     s->limit = budget * (1 + 1e-12);
     s->asked = NOT_YET;
+#if DRAWN_UNITS
+    s->budget = budget;
+#endif
     policy_start(s);
 }
 
 int farthing_known(farthing_state *s, int32_t feature, double value)
 {
-    if (s->asked != NOT_YET || feature < 0 || feature >= FARTHING_FEATURES) return -1;
+    if (s->asked != NOT_YET || feature < 0 || feature >= FARTHING_FEATURES || IS_LIST(feature)) return -1;
     s->flags[feature] |= OWNED | KNOWN | ANSWERED;
     s->value[feature] = value;
 #if FARTHING_GROUPS > 0
@@ -89,7 +120,7 @@ int32_t farthing_next(farthing_state *s)
 {
     int32_t item;
     if (s->asked != NOT_YET) return s->asked;
-    while ((item = policy_wants(s)) >= 0) {
+    while ((item = wanted(s)) >= 0) {
         if (!(s->flags[item] & ANSWERED)) {
             if (affords(s, item)) {
 #if FARTHING_ITEMS > FARTHING_FEATURES
@@ -123,10 +154,24 @@ double farthing_price(farthing_state *s)
     return OWN[item];
 }
 
+#ifdef FARTHING_ANSWER
+int farthing_tell_list(farthing_state *s, const double *numbers)
+{
+    const int32_t item = farthing_next(s);
+    if (item < 0 || !IS_LIST(item)) return -1;
+    buy(s, item);
+    s->flags[item] |= LOOKED | ANSWERED;
+    memcpy(s->answer, numbers, sizeof s->answer);
+    s->asked = NOT_YET;
+    pass_on(s, item);
+    return 0;
+}
+#endif
+
 int farthing_tell(farthing_state *s, double value)
 {
     const int32_t item = farthing_next(s);
-    if (item < 0) return -1;
+    if (item < 0 || IS_LIST(item)) return -1;
     buy(s, item);
     s->flags[item] |= LOOKED | ANSWERED;
     s->value[item] = value;
@@ -149,7 +194,7 @@ int farthing_refuse(farthing_state *s)
 void farthing_tell_all(farthing_state *s, const double *values)
 {
     int32_t item;
-#if PLAN_AT_ONCE
+#if FARTHING_FAST
     int other = s->asked != NOT_YET || s->limit != HUGE_VAL;
     for (item = 0; item < FARTHING_ITEMS; ++item) other |= s->flags[item] | (values[item] != values[item]);
     if (!other) {
@@ -158,7 +203,7 @@ void farthing_tell_all(farthing_state *s, const double *values)
         return;
     }
 #endif
-    while ((item = farthing_next(s)) >= 0) farthing_tell(s, values[item]);
+    while ((item = farthing_next(s)) >= 0 && !IS_LIST(item)) farthing_tell(s, values[item]);
 }
 
 int farthing_acquired(const farthing_state *s, int32_t feature)

@@ -14,6 +14,13 @@ farthing_result farthing_decision(farthing_state *s)
         result.label = UNSEEN_LABEL;
         return result;
     }
+#if PLAN_HANDOVER
+    if (s->stage == CALLED) {
+        memcpy(result.value, s->answer, sizeof result.value);
+        result.label = label_of(result.value);
+        return result;
+    }
+#endif
     policy_output(s, out);
 #if PROGRAM_LABEL_CUT
     result.label = out[0] >= LABEL_CUT ? LABEL_ABOVE : LABEL_BELOW;

@@ -84,42 +84,54 @@ static void policy_output(farthing_state *s, double *out)
     for (tree = s->tree; tree < ENDS[s->block]; ++tree) add_scores(out, tree, tree == s->tree ? s->node : ROOTS[tree]);
 }
 
-#if PLAN_AT_ONCE
-enum { TOGETHER = 8 };
-
-#if TREE_SINGLE
-#define TESTED(item) ((double)(float)s->value[item])
-#else
-#define TESTED(item) s->value[item]
-#endif
-/* Written out, since compilers for small machines do not unroll loops. */
+#if FARTHING_FAST
 #define DESCEND(i) { \
-    const int32_t at = node[i], tested = FEATURE[at]; \
-    const int32_t right = !(TESTED(tested) TREE_COMPARES THRESHOLD[TEST[at]]); \
-    const int32_t go = 1 + ((SKIP[at] - 1) & -right); \
-    seen[tested] = 1; \
+    const uint32_t item = node[i]->item; \
+    const uint32_t go = node[i]->go[x[item] TREE_COMPARES node[i]->test]; \
+    seen[item] = 1; \
     moved |= go; \
-    node[i] = at + go; \
+    node[i] += go; \
 }
 
-/* All questions of a new walk without a limit, from a row that has every value. Several trees go down in step, since
-   each step waits for memory, and no jump depends on a value. The value of a leaf is NAN, which is not below any
-   threshold, and its SKIP leads to itself. */
+/* All questions of a new walk without a limit, from a row that has every value. TOGETHER trees go down in step, since
+   each step waits for memory, and no jump depends on a value. A leaf leads to itself, and has its score in place of a
+   threshold. */
 static void policy_take_all(farthing_state *s)
 {
+    double x[FARTHING_ITEMS + 1];
     uint8_t seen[FARTHING_ITEMS + 1];
-    int32_t tree, item, node[TOGETHER];
+    const fast_node *node[TOGETHER];
+    int32_t tree, item;
     memset(seen, 0, sizeof seen);
-    s->value[LEAF] = NAN;
+    for (item = 0; item < FARTHING_ITEMS; ++item) {
+#if TREE_SINGLE
+        x[item] = (double)(float)s->value[item];
+#else
+        x[item] = s->value[item];
+#endif
+    }
+    x[LEAF] = 0.0;
     for (tree = 0; tree < TREES; tree += TOGETHER) {
         const int n = TREES - tree < TOGETHER ? TREES - tree : TOGETHER;
-        int i, moved;
-        for (i = 0; i < TOGETHER; ++i) node[i] = ROOTS[tree + (i < n ? i : 0)];
+        uint32_t moved;
+        int i;
+        for (i = 0; i < TOGETHER; ++i) node[i] = FAST + ROOTS[tree + (i < n ? i : 0)];
         do {
             moved = 0;
-            DESCEND(0) DESCEND(1) DESCEND(2) DESCEND(3) DESCEND(4) DESCEND(5) DESCEND(6) DESCEND(7)
+            FOR_ALL(DESCEND)
+            moved = 0;
+            FOR_ALL(DESCEND)
         } while (moved);
-        for (i = 0; i < n; ++i) add_scores(s->outputs, tree + i, node[i]);
+        for (i = 0; i < n; ++i) {
+#if TREE_WIDTH == 1
+            s->outputs[TREE_TARGET(tree + i)] += node[i]->test;
+#if TREE_SINGLE_SUMS
+            s->outputs[TREE_TARGET(tree + i)] = (double)(float)s->outputs[TREE_TARGET(tree + i)];
+#endif
+#else
+            add_scores(s->outputs, tree + i, (int32_t)(node[i] - FAST));
+#endif
+        }
     }
     for (item = 0; item < FARTHING_ITEMS; ++item) {
         if (seen[item]) {

@@ -19,12 +19,18 @@ export type Value = number | string | boolean | null;
 
 /** The prediction of one row, one feature at a time. */
 export class Walk {
-  /** `budget` is a hard one, null for no limit, by default the model's own; `known` features cost nothing. */
-  constructor(options?: { budget?: number | null; known?: Record<string, Value> });
+  /**
+   * `budget` is a hard one, null for no limit, by default the model's own; `known` features cost nothing; `seed` is
+   * that of drawn votes, a whole number.
+   */
+  constructor(options?: { budget?: number | null; known?: Record<string, Value>; seed?: number | bigint | string });
   /** The feature wanted next; null when the walk has ended. */
   get ask(): Ask | null;
-  /** Answer and pay: a value as a table would hold it, null if it was measured and is missing. */
-  tell(value: Value): void;
+  /**
+   * Answer and pay: a value as a table would hold it, null if it was measured and is missing; the numbers of a
+   * message, or the probabilities of another model, if the question is for these.
+   */
+  tell(value: Value | readonly number[]): void;
   /** The feature cannot be had, which is free. */
   refuse(): void;
   get spent(): number;

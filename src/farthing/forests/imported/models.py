@@ -101,13 +101,13 @@ class ImportedRegressorModel(ImportedModel, RegressorModel):
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Apply the link, shape (n_rows,)."""
         means = outputs[:, :1] / self.divisor
+        if self.link == "identity":
+            return means.ravel()
         if self.link == "sigmoid":
             shares = xgboost_links.sigmoid if self.single else sigmoid
             return shares(means * self.scale)[:, 1]
         # Contiguous, since the exponential of a strided view may round differently.
         values = np.ascontiguousarray(means[:, 0])
-        if self.link != "exponential":
-            return values
         return xgboost_links.exponential(values) if self.single else np.exp(values)
 
     def link_steps(self) -> Link:

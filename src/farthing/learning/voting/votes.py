@@ -183,10 +183,10 @@ class TreeVotes:
 
     def lazy_vote(self, learner: int) -> LazyVote:
         """Return the vote of one tree on a new row."""
-        return LazyTreeVote(self._predictor, int(self.forest.offsets[learner]))
+        return LazyTreeVote(self.weighted_predictor, int(self.forest.offsets[learner]))
 
     @cached_property
-    def _predictor(self) -> Predictor:
+    def weighted_predictor(self) -> Predictor:
         """The trees with their weights, by which refused values are sent on."""
         weights: NDArray[np.float64] = np.repeat(self.alphas, np.diff(self.forest.offsets))
         return Predictor(self.forest, self.forest.value * weights[:, np.newaxis])

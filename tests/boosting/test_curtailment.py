@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -26,7 +26,6 @@ def problem(seed: int, n_rows: int = 200) -> tuple[NDArray[np.object_], NDArray[
     return X, (score > 0.2).astype(np.int64)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 3), st.integers(1, 40), st.booleans())
 def test_the_same_labels_for_less(seed: int, max_depth: int, n_estimators: int, intercept: bool) -> None:
     X, y = problem(seed, 60)
@@ -50,7 +49,6 @@ def test_it_saves_on_easy_rows() -> None:
     assert np.array_equal(short.predict(X), plain.predict(X))
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 2))
 def test_no_feature_is_asked_for_in_vain(seed: int, max_depth: int) -> None:
     """Whenever a question is put, some answers to the features still out would change the label."""

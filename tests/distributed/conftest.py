@@ -1,4 +1,4 @@
-"""One cluster of three worker processes for all tests of this folder; idle workers would take time from the others."""
+"""One cluster of three worker processes for the tests of this folder, with which it ends."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from experiments.fuzz.fuzz_models import saved_models
 from experiments.fuzz.mutations import MUTATIONS
 from experiments.fuzz.spoilt_files import fuzz, spoil
 
-EACH = 8  # cases of each mutation; `make fuzz` tries thousands
+EACH = 3  # cases of each mutation; `make fuzz` tries thousands
 
 
 @pytest.fixture(scope="module")

@@ -106,7 +106,7 @@ def replay(model: Any, fresh: Any, folder: Path, n_walks: int = 25) -> int:
 @pytest.mark.parametrize("method", EXPORTED)
 def test_walks_as_the_library(method: str, tmp_path: Path) -> None:
     for table, trial in enumerate((1, 2)):
-        model, fresh = fitted(method, trial, table)
+        model, fresh = fitted(method, trial, table, n_classes=2 + table)
         assert replay(model, fresh, tmp_path) > 0
 
 

@@ -109,10 +109,8 @@ def test_the_tracer_of_a_service_exports_over_otlp(monkeypatch: pytest.MonkeyPat
     otlp = pytest.importorskip("opentelemetry.exporter.otlp.proto.http.trace_exporter")
     exported = []
     monkeypatch.setattr(otlp.OTLPSpanExporter, "export", lambda _, spans: exported.extend(spans))
-    monkeypatch.setattr(
-        "opentelemetry.trace.set_tracer_provider", lambda provider: providers.append(provider)
-    )
     providers: list[Any] = []
+    monkeypatch.setattr("opentelemetry.trace.set_tracer_provider", providers.append)
     tracer = make_tracer(True)
     assert isinstance(tracer, OtelTracer)
     with tracer.request("GET", {}) as span:

@@ -319,11 +319,6 @@ class Forest(ForestNodes):
         )
 
     @property
-    def width(self) -> int:
-        """Number of output columns that one tree adds to."""
-        return int(self.node_values.shape[1])
-
-    @property
     def value(self) -> NDArray[np.float64]:
         """The values of the nodes with all zeros, shape (n_nodes, width); made anew if they are sparse."""
         return dense_values(self.node_values)

@@ -71,6 +71,11 @@ class ForestNodes:
         """Number of nodes, of all trees together."""
         return len(self.feature)
 
+    @property
+    def width(self) -> int:
+        """Number of output columns that one tree adds to."""
+        return int(self.node_values.shape[1])
+
     def tree_starts(self) -> NDArray[np.int64]:
         """Return the root of the tree of each node, shape (n_nodes,)."""
         return np.repeat(self.offsets[:-1], np.diff(self.offsets))

@@ -148,6 +148,8 @@ def _package_page(package: str, on_pages: set[str]) -> str:
     left_out = ", ".join(sorted({*elsewhere, *ALIASES, *of_base}))
     text += f".. automodule:: farthing.{package}\n   :members:\n   :imported-members:\n"
     text += f"   :exclude-members: {left_out}\n\n"
+    if package == "trees":  # a forest is read by methods of its base class
+        text = text.replace("   :members:\n", "   :members:\n   :inherited-members: object\n")
     if package in ("errors", "mlflow"):
         text = text.replace("   :imported-members:\n", "")
     if elsewhere:

@@ -6,7 +6,7 @@ from hypothesis import settings
 
 # No test fails for being slow: the machine may be busy. Examples are drawn anew in each run, so fewer of them
 # find the same over several runs; `--hypothesis-profile thorough` draws many in one.
-settings.register_profile("farthing", deadline=None, max_examples=30)
+settings.register_profile("farthing", deadline=None, max_examples=20)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("farthing")
 

@@ -31,8 +31,10 @@ SOUND = [
     ("name", "check"),
     [
         pytest.param(name, check, id=f"{estimator}-{name}")
-        for estimator in SOUND
+        for place, estimator in enumerate(SOUND)
         for name, check in yield_checks(estimator)
+        # scikit-learn's own checks are of the class: once for each.
+        if "check_estimator" not in name or type(estimator) not in map(type, SOUND[:place])
     ],
 )
 def test_a_sound_model_passes(name: str, check: Any) -> None:

@@ -134,8 +134,8 @@ def cases() -> Iterator[Any]:
         if method in SLOW | FIT_ONCE | RANKS:
             settings = settings[1:]
         for estimator in settings:
-            # Walks over many columns take long, so each method sees them at one of its settings.
-            tables = "all" if estimator is settings[-1] and method not in NOT_WIDE else "narrow"
+            # Every method sees every table at one of its settings, and every setting numbers and text.
+            tables = "mixed" if estimator is not settings[-1] else "narrow" if method in NOT_WIDE else "all"
             if method in ALWAYS_SMALL or (method in SMALL_AT_DEFAULTS and estimator is settings[0]):
                 tables = "small"
             shown = repr(estimator)  # once: it takes longer than to make all checks

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from farthing.boosting import GradientBoostingRegressor
@@ -48,7 +48,6 @@ def models(sheet, budget):
 
 
 @pytest.mark.filterwarnings("ignore:y has a single class")
-@settings(max_examples=60, deadline=None)
 @given(frames(), st.sampled_from([None, 0.0, 0.8, 2.0]))
 def test_walks_agree_with_arrays_and_see_nothing_that_was_not_bought(table, budget):
     X, y, sheet = table

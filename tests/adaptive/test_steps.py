@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import entr, expit, logit
@@ -59,7 +59,6 @@ def test_a_share_of_zero_sends_nobody():
 
 
 @given(st.integers(0, 10_000), st.floats(1e-6, 1.0))
-@settings(max_examples=50, deadline=None)
 def test_the_share_is_never_passed(seed, p_full):
     excess, shares = rows(seed)
     assert project(50 * excess, shares, p_full)[0] @ shares <= p_full

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -317,7 +317,6 @@ def test_bad_settings(settings: dict[str, Any], match: str) -> None:
         bt(**settings).fit(X, y)
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from(BUILT_IN), st.floats(0.0, 7.0), st.booleans())
 def test_no_row_pays_more_than_the_budget(seed: int, rule: str, budget: float, exhaust: bool) -> None:
     X, y = problem(seed, 40)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.kernels.naive_boosting import Twin, best_class_edges
@@ -68,7 +68,6 @@ def test_each_round_takes_the_best_score(rule: str) -> None:
     assert np.array_equal(model.predict(X), np.argmax(total, axis=1))
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 3), st.integers(1, 25), st.integers(3, 4))
 def test_a_curtailed_vote_has_the_same_labels_for_less(
     seed: int, max_depth: int, n_estimators: int, k: int

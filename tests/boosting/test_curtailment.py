@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -26,7 +26,6 @@ def problem(seed: int, n_rows: int = 200) -> tuple[NDArray[np.object_], NDArray[
     return X, (score > 0.2).astype(np.int64)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 3), st.integers(1, 40), st.booleans())
 def test_the_same_labels_for_less(seed: int, max_depth: int, n_estimators: int, intercept: bool) -> None:
     X, y = problem(seed, 60)
@@ -50,7 +49,6 @@ def test_it_saves_on_easy_rows() -> None:
     assert np.array_equal(short.predict(X), plain.predict(X))
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 2))
 def test_no_feature_is_asked_for_in_vain(seed: int, max_depth: int) -> None:
     """Whenever a question is put, some answers to the features still out would change the label."""
@@ -207,3 +205,20 @@ def test_columns_without_groups_are_ordered_as_with_groups_that_cost_nothing() -
     alone, grouped = CostSheet(prices), CostSheet(prices, groups={"all": Group(0.0, list(prices))})
     orders = [ask_order(model.forest, model.estimator_weights, sheet).tolist() for sheet in (alone, grouped)]
     assert orders[0] == orders[1]
+
+
+def test_a_vote_of_two_classes_says_why_it_ended() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4))
+    y = (X @ [3.0, 1.0, 0.5, 0.2] > 0).astype(int)
+    certain = AdaBoostClassifier(n_estimators=30, curtail=True).fit(X, y)
+    likely = AdaBoostClassifier(n_estimators=30, curtail=True, curtailment_error=0.2).fit(X, y)
+    told = set()
+    for model in (certain, likely):
+        for row in X[:40]:
+            walk = model.walk()
+            while walk.ask is not None:
+                walk.tell(row[int(walk.ask.feature[1:])])
+            told.add(str(walk.stop_reason))
+    assert any("no vote that is left can change the label" in reason for reason in told)
+    assert any("far enough from zero" in reason for reason in told)

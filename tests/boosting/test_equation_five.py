@@ -38,7 +38,6 @@ SETTINGS = st.fixed_dictionaries(
 
 
 @given(SEEDS, st.integers(2, 25), st.sampled_from([0.0, 0.2]), SETTINGS)
-@settings(deadline=None, max_examples=60)
 def test_every_split_of_the_first_trees_is_the_best_of_all(seed, n_rows, missing, chosen):
     X, y, sheet = table(seed, n_rows, missing)
     model = GreedyMiserRegressor(n_estimators=N_TREES, learning_rate=RATE, costs=sheet, **chosen).fit(X, y)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import log_loss
 from tests.kernels import naive
@@ -45,7 +45,6 @@ def classes(seed, n_classes=3, n_rows=150):
 
 @pytest.mark.filterwarnings("ignore::farthing.errors.BudgetWarning")
 @given(SEEDS, st.sampled_from(["model", "row"]), st.floats(0, 7), st.sampled_from([0.0, 0.1, 0.5]))
-@settings(deadline=None, max_examples=30)
 def test_budgets_hold_on_unseen_rows_trees_included(seed, charge, budget, tree_cost):
     X, y = numbers(seed)
     model = GreedyMiserRegressor(
@@ -85,7 +84,6 @@ def test_the_model_ledger_buys_features_while_the_budget_bears_their_trees():
 
 
 @given(SEEDS, st.sampled_from([None, 0.8, 2.5]), st.sampled_from([1.0, 0.6]), st.booleans())
-@settings(deadline=None, max_examples=30)
 def test_training_walks_as_prediction_will(seed, budget, subsample, weighted):
     """Rows' accounts after training are what the fitted trees make the same rows acquire."""
     X, y = numbers(seed)

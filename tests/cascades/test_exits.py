@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from farthing.learning.exits import ALWAYS, NEVER, ExitPath, Exits, stop_stages
@@ -32,7 +32,6 @@ def brute_force(exits, risks, tradeoff):
     return min(lagrangian(exits, [*choice, ALWAYS], tradeoff) for choice in choices)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from([0.0, 0.01, 0.05, 0.2]))
 def test_each_threshold_is_the_best_for_rows_that_begin_at_its_stage(seed, tradeoff):
     costs, risks, errors, weights = problem(seed)
@@ -46,7 +45,6 @@ def test_each_threshold_is_the_best_for_rows_that_begin_at_its_stage(seed, trade
             assert lagrangian(rest, changed, tradeoff) >= reached - 1e-12
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from([0.0, 0.05, 0.2]))
 def test_with_two_stages_the_solution_is_the_best_of_all(seed, tradeoff):
     costs, risks, errors, weights = problem(seed, n_stages=2, n_rows=8)
@@ -65,7 +63,6 @@ def test_with_a_markov_chain_of_risks_the_solution_is_the_best_of_all():
         assert lagrangian(exits, exits.solve(tradeoff), tradeoff) == pytest.approx(best, abs=1e-12)
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000))
 def test_the_path_descends_and_says_what_its_thresholds_do(seed):
     costs, risks, errors, weights = problem(seed, n_stages=4, n_rows=12)
@@ -128,7 +125,6 @@ def naive_between(risks, low, high, part):
     return moved
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10_000), st.integers(2, 5), st.integers(1, 40))
 def test_the_kernel_gives_the_thresholds_of_its_twin(seed, n_stages, n_rows):
     costs, risks, errors, weights = problem(seed, n_stages=n_stages, n_rows=n_rows)
@@ -146,7 +142,6 @@ def test_the_kernel_gives_the_thresholds_of_its_twin(seed, n_stages, n_rows):
         assert np.array_equal(between, naive_between(risks, found[-1], found[0], part))
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000))
 def test_in_one_currency_the_path_has_the_least_total_cost(seed):
     """Prices of errors are some times those of the stages; with two stages no thresholds are better."""

@@ -1,12 +1,11 @@
 """The ledger's prices of whole sets, against the sheet's own sums."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from farthing.costs import CostSheet, RowLedger
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_prices_of_sets_have_the_bits_of_the_sheet(data):
     sheet = data.draw(st.from_type(CostSheet))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline
@@ -142,7 +142,6 @@ def test_bad_options_are_named(options: Any, message: str) -> None:
 names = st.text(min_size=1, max_size=8).filter(lambda name: name.isprintable() or "\x7f" in name)
 
 
-@settings(max_examples=30)
 @given(st.lists(names, min_size=1, max_size=5, unique=True), st.floats(0, 1e12), names)
 def test_a_price_list_survives_its_toml(features: list[str], price: float, unit: str) -> None:
     sheet = CostSheet(dict.fromkeys(features, price), {unit: Group(price, features[:1])}, unit, strict=False)

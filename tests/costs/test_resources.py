@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import farthing
@@ -124,7 +124,6 @@ def test_budgets_by_name() -> None:
         split_budget({"cost": 3, "USD": 3}, SHEET)
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     order=st.permutations(range(4)),
     cap=st.floats(0, 30),

@@ -1,4 +1,4 @@
-"""One cluster of three worker processes for all tests of a session."""
+"""One cluster of three worker processes for the tests of this folder, with which it ends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from distributed import Client, LocalCluster
 from distributed.utils import get_mp_context
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def client() -> Iterator[Client]:
     # Workers, also those started again after a kill, are copies of a process that has imported everything.
     with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):

@@ -51,7 +51,6 @@ def test_total_of_special_values(values: list[float], expected: float) -> None:
 
 
 @given(st.lists(st.floats(-1e9, 1e9), min_size=3, max_size=30), st.data())
-@settings(max_examples=20)
 def test_sums_over_peers(values: list[float], data: st.DataObject) -> None:
     array = np.array(values)
     rank_of = np.array([data.draw(st.integers(0, 1)) for _ in values])
@@ -74,7 +73,6 @@ def test_sums_over_peers(values: list[float], data: st.DataObject) -> None:
 
 
 @given(n_rows=st.integers(3, 200), data=st.data())
-@settings(max_examples=20)
 def test_draws_over_peers(n_rows: int, data: st.DataObject) -> None:
     n_drawn = data.draw(st.integers(1, n_rows))
     places = [np.arange(rank, n_rows, 3) for rank in range(3)]
@@ -83,7 +81,6 @@ def test_draws_over_peers(n_rows: int, data: st.DataObject) -> None:
 
 
 @given(n_rows=st.integers(3, 200), data=st.data())
-@settings(max_examples=20)
 def test_rows_by_their_numbers(n_rows: int, data: st.DataObject) -> None:
     values = np.random.default_rng(n_rows).normal(size=(n_rows, 2))
     chosen = np.flatnonzero(data.draw(st.lists(st.booleans(), min_size=n_rows, max_size=n_rows)))

@@ -41,7 +41,7 @@ def kinds() -> dict[str, tuple[Any, Any]]:
 @pytest.mark.parametrize("method", EXPORTED)
 def test_walks_as_the_library(method: str, tmp_path: Path) -> None:
     for table, trial in enumerate((2, 1)):
-        model, fresh = fitted(method, trial, table)
+        model, fresh = fitted(method, trial, table, n_classes=2 + table)
         assert assert_same_walks(model, fresh, tmp_path / str(table), 25) > 0
         if not Program.of(model).answer_width:
             other = c_walk(model, tmp_path, options=("-O0",), name=f"model{table}")

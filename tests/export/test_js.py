@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="Node is no
 @pytest.mark.parametrize("method", EXPORTED)
 def test_walks_as_the_library(method: str, tmp_path: Path) -> None:
     for table, trial in enumerate((1, 2)):
-        model, fresh = fitted(method, trial, table)
+        model, fresh = fitted(method, trial, table, n_classes=2 + table)
         write_js(model, record(model, fresh, 25), tmp_path)
         assert replay_node(tmp_path).questions > 0
 

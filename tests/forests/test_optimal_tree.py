@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from farthing import BudgetedClassifier, ErrorCosts, load
@@ -134,7 +134,6 @@ def priced_tables(draw, most_columns=6, most_rows=11):
     return columns, categorical, frame, np.array(y), np.array(weights), sheet, errors
 
 
-@settings(max_examples=60)
 @given(
     priced_tables(),
     st.integers(0, 3),
@@ -180,7 +179,6 @@ def test_no_tree_costs_less(table, depth, tradeoff, budget, node_penalty, max_le
     assert budget is None or spend.max() <= budget * (1 + 1e-12)
 
 
-@settings(max_examples=30)
 @given(priced_tables(most_columns=3, most_rows=7), st.integers(1, 2))
 def test_every_breakpoint_of_the_trade_off_is_found(table, depth):
     columns, categorical, frame, y, weights, sheet, errors = table

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from farthing.base.frontier import _decode, _encode
 from farthing.frontier import Frontier, Point
 
 
@@ -112,3 +113,34 @@ def test_an_interval_stays_within_what_a_score_can_be(name, score, error, expect
     found = Frontier((Point("Tree", {}, 1.0, 1.0, score, error),), full_cost=2.0, score_name=name)
     frame = found.to_frame()
     assert (frame["low"][0], frame["high"][0]) == pytest.approx(expected)
+
+
+def test_the_point_of_a_tradeoff():
+    path = Frontier((point(9, 0.9, tradeoff=0.0), point(3, 0.8, tradeoff=0.1), point(2, 0.7, tradeoff=0.1)))
+    assert path.at(0.05).spend == 9
+    assert path.at(5).spend == 3  # the better one of two
+    with pytest.raises(ValueError, match="zero or more; got -1"):
+        path.at(-1)
+    with pytest.raises(ValueError, match="no point at a trade-off of 0 or less"):
+        Frontier((point(3, 0.8, tradeoff=0.1),)).at(0)
+
+
+def test_near_needs_a_reference():
+    with pytest.raises(ValueError, match="no reference"):
+        FRONTIER.near(0.1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind", "told"),
+    [
+        ({"extra": 1}, ValueError, "a frontier has points, failures and names"),
+        ({"points": [1]}, TypeError, "must be a list of points"),
+        ({"names": ["accuracy"]}, TypeError, "pairs of strings"),
+        ({"failures": [["Tree", 3]]}, TypeError, "pairs of strings"),
+        ({"full_cost": "10"}, TypeError, "must be numbers"),
+    ],
+)
+def test_a_crafted_frontier_is_refused(wrong, kind, told):
+    assert [p.spend for p in _decode(_encode(FRONTIER))] == [p.spend for p in FRONTIER]
+    with pytest.raises(kind, match=told):
+        _decode({**_encode(FRONTIER), **wrong})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.kernels.naive_boosting import Twin, best_class_edges
@@ -29,7 +29,6 @@ def problem(seed: int, n_rows: int, k: int = 3) -> tuple[NDArray[np.int8], NDArr
     return vote_targets(rows)
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables(max_rows=16), SEEDS)
 def test_the_edges_are_the_largest_there_are(table: Table, seed: int) -> None:
     labels, weights = problem(seed, table.n_rows)
@@ -58,7 +57,6 @@ def test_sets_of_categories_are_nearly_the_best() -> None:
     assert np.mean(np.array(found) > 1 - 1e-12) > 0.9
 
 
-@settings(max_examples=40, deadline=None)
 @given(tables(max_rows=30), SEEDS, st.integers(1, 3))
 def test_what_is_taken_has_the_edge_it_was_chosen_for(table: Table, seed: int, max_depth: int) -> None:
     labels, weights = problem(seed, table.n_rows)
@@ -87,7 +85,6 @@ def test_what_is_taken_has_the_edge_it_was_chosen_for(table: Table, seed: int, m
         assert rounds.alphas[-1] == pytest.approx(alpha, rel=1e-7, abs=1e-8)
 
 
-@settings(max_examples=30, deadline=None)
 @given(tables(max_rows=30), SEEDS)
 def test_two_classes_have_the_edges_of_one_vote(table: Table, seed: int) -> None:
     """Each side votes for one of the two classes and against the other, so the cases come in pairs."""

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -48,7 +48,6 @@ def closed_sets(problem: Problem) -> list[tuple[int, int, frozenset[int]]]:
 
 
 @given(problems())
-@settings(max_examples=75, deadline=None)
 def test_every_rate_has_the_largest_of_the_best_sets(problem: Problem) -> None:
     p, q, drop, _ = closure_path(*problem)
     rates = [Fraction(int(a), int(b)) for a, b in zip(p, q, strict=True)]

@@ -63,7 +63,6 @@ def of_gradients(
 
 
 @given(st.data(), tables(), limits(), SEEDS)
-@settings(deadline=None, max_examples=75)
 def test_squared_error_equals_the_twin(data: Any, table: Table, options: dict[str, Any], seed: int) -> None:
     hessians, l2_regularization = data.draw(
         st.sampled_from([("unit", 0.0), ("unit", 1.0), ("given", 0.0), ("given", 0.5)])
@@ -74,7 +73,6 @@ def test_squared_error_equals_the_twin(data: Any, table: Table, options: dict[st
 
 
 @given(st.data(), tables(), limits(), SEEDS)
-@settings(deadline=None, max_examples=100)
 def test_classes_equal_the_twin(data: Any, table: Table, options: dict[str, Any], seed: int) -> None:
     kind, n_classes = data.draw(st.sampled_from(IMPURITIES)), data.draw(st.sampled_from([1, 2, 2, 3, 4]))
     least = data.draw(st.sampled_from([0.0, 0.0, 1.5, 8.0, 60.0]))
@@ -89,7 +87,6 @@ def test_classes_equal_the_twin(data: Any, table: Table, options: dict[str, Any]
     st.sampled_from([0.5, 1.0, 2.0]),
     SEEDS,
 )
-@settings(deadline=None, max_examples=100)
 def test_after_a_purchase_all_open_leaves_rank_anew(
     data: Any, table: Table, budget: float | None, tradeoff: float, seed: int
 ) -> None:
@@ -100,7 +97,6 @@ def test_after_a_purchase_all_open_leaves_rank_anew(
 
 
 @given(st.data(), tables(), limits(), SEEDS)
-@settings(deadline=None, max_examples=60)
 def test_chosen_rows_columns_and_what_is_owned_already(
     data: Any, table: Table, options: dict[str, Any], seed: int
 ) -> None:
@@ -116,7 +112,6 @@ def test_chosen_rows_columns_and_what_is_owned_already(
 
 
 @given(st.data(), tables(), limits(), SEEDS)
-@settings(deadline=None, max_examples=75)
 def test_drawn_columns_and_cuts_equal_the_twin(
     data: Any, table: Table, options: dict[str, Any], seed: int
 ) -> None:
@@ -236,7 +231,6 @@ def cubes(counts: Any) -> Any:
 
 
 @given(st.data(), tables(max_rows=25, max_features=3), limits(), SEEDS)
-@settings(deadline=None, max_examples=40)
 def test_a_callable_impurity_equals_the_twin(
     data: Any, table: Table, options: dict[str, Any], seed: int
 ) -> None:
@@ -261,7 +255,6 @@ def test_an_impurity_that_fails_says_so(impurity: Any, error: type[Exception], m
 
 
 @given(tables(), st.floats(1e-3, 1e3), st.integers(-900, 800), SEEDS)
-@settings(deadline=None, max_examples=60)
 def test_gradients_that_need_rounding_are_summed_on_the_grid(
     table: Table, scale: float, exponent: int, seed: int
 ) -> None:

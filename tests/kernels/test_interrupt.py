@@ -24,7 +24,7 @@ began = []
 def interrupt():
     while not began:
         time.sleep(0.01)
-    time.sleep(1.0)
+    time.sleep(0.3)
     os.kill(os.getpid(), signal.SIGINT)
 
 class Grower(_core.TreeGrower):

@@ -62,7 +62,8 @@ def problem(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, 
     X[:, [1, 2, 3]] = np.eye(3)[random.integers(3, size=80)]
     X[:, 8] = X[:, 0] - 2 * X[:, 4]
     y = X @ random.normal(size=(9, 1 + seed % 3)) + 2 * random.normal(size=(80, 1 + seed % 3))
-    own = random.integers(1, 9, size=6).astype(float)
+    # No two alike: once x0 is owned, x2 and x5 span the same, and at one price only rounding would choose.
+    own = random.permutation(np.arange(1.0, 9.0))[:6]
     own[seed % 6] = 0.0
     names = [f"x{k}" for k in range(6)]
     sheet = CostSheet(

@@ -90,7 +90,6 @@ def assert_as_naive(
         assert tuple(outputs[row]) == expected
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     table=tables(max_features=5),
     neighbors=st.sampled_from([(None, 0.0), (1, 0.0), (3, 0.0), (8, 2.0), (100, 0.0), (1, 1.5), (1, 5.0)]),

@@ -120,7 +120,6 @@ MANY = {
 
 
 @given(st.fixed_dictionaries(MANY), st.integers(20, 150), SEEDS)
-@settings(deadline=None, max_examples=20)
 def test_many_trees_for_many_rows_equal_the_twin(shape: dict[str, Any], n_rows: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     forest = random_forest(rng, **shape)
@@ -176,7 +175,6 @@ def test_predictions_within_budgets_equal_the_twin(
 
 
 @given(st.fixed_dictionaries(FORESTS), SEEDS)
-@settings(deadline=None, max_examples=30)
 def test_an_unlimited_budget_is_none(shape: dict[str, Any], seed: int) -> None:
     rng = np.random.default_rng(seed)
     forest = random_forest(rng, **shape)

@@ -93,7 +93,6 @@ def settled(
     return np.where(has_voted[:, np.newaxis], outputs, PRIOR)
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_kernel_walk_and_twin_are_the_same_bits(data: st.DataObject) -> None:
     rng = np.random.default_rng(data.draw(SEEDS))
@@ -129,7 +128,6 @@ def test_kernel_walk_and_twin_are_the_same_bits(data: st.DataObject) -> None:
     assert np.array_equal(bought, acquired)
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_free_riders_of_kernel_and_walk_are_the_same_bits(data: st.DataObject) -> None:
     rng = np.random.default_rng(data.draw(SEEDS))

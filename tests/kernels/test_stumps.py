@@ -34,7 +34,6 @@ def votes_of(rounds: StumpRounds, values: NDArray[np.float64]) -> NDArray[np.int
     return np.rint(outputs - before).astype(np.int64)
 
 
-@settings(max_examples=120, deadline=None)
 @given(tables(max_rows=24), SEEDS)
 def test_the_edges_are_the_largest_there_are(table: Table, seed: int) -> None:
     labels, weights = problem(seed, table.n_rows)
@@ -45,7 +44,6 @@ def test_the_edges_are_the_largest_there_are(table: Table, seed: int) -> None:
     np.testing.assert_allclose(got, [abs(signed.sum()), *np.maximum(expected, 0.0)], atol=1e-14)
 
 
-@settings(max_examples=80, deadline=None)
 @given(tables(max_rows=40), SEEDS, st.integers(1, 3))
 def test_what_is_taken_has_the_edge_it_was_chosen_for(table: Table, seed: int, max_depth: int) -> None:
     labels, weights = problem(seed, table.n_rows)
@@ -131,7 +129,6 @@ def test_threads_change_nothing(seed: int) -> None:
     assert answers[0] == answers[1] == answers[2]
 
 
-@settings(max_examples=30, deadline=None)
 @given(tables(max_rows=40), SEEDS, st.integers(1, 3), st.booleans())
 def test_boosting_in_one_call_takes_the_largest_edge_in_each_round(
     table: Table, seed: int, max_depth: int, intercept: bool

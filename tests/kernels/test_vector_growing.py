@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.kernels import naive
 from tests.kernels.comparison import assert_same_tree, fast_and_slow
@@ -37,7 +37,6 @@ def softmax_like(n_outputs: int, n_rows: int, rng: np.random.Generator) -> tuple
 
 
 @given(st.data(), tables(max_rows=30, max_features=3), limits(), st.sampled_from([2, 3, 4, 5, 9]), SEEDS)
-@settings(deadline=None, max_examples=60)
 def test_trees_equal_the_twin(
     data: Any, table: Table, options: dict[str, Any], n_outputs: int, seed: int
 ) -> None:
@@ -48,7 +47,6 @@ def test_trees_equal_the_twin(
 
 
 @given(st.data(), tables(max_rows=30, max_features=3), limits(), SEEDS)
-@settings(deadline=None, max_examples=25)
 def test_chosen_rows_columns_and_what_is_owned_already(
     data: Any, table: Table, options: dict[str, Any], seed: int
 ) -> None:
@@ -62,7 +60,6 @@ def test_chosen_rows_columns_and_what_is_owned_already(
 
 
 @given(tables(max_rows=30, max_features=3), st.integers(-300, 300), SEEDS)
-@settings(deadline=None, max_examples=25)
 def test_gradients_that_need_rounding_are_summed_on_the_grid(table: Table, exponent: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     gradients, hessians = softmax_like(6, table.n_rows, rng)
@@ -88,7 +85,6 @@ def test_of_many_outputs_those_of_the_largest_gradients_find_the_splits(ledger: 
 
 
 @given(tables(), limits(), st.booleans(), SEEDS)
-@settings(deadline=None, max_examples=25)
 def test_one_output_gives_the_tree_of_one_output(
     table: Table, options: dict[str, Any], unit: bool, seed: int
 ) -> None:

@@ -1,5 +1,7 @@
 """Guarantees of methods that have thresholds or shares of rows in place of budgets, and of the front door."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -32,9 +34,15 @@ def gate():
     return AdaptGbrtClassifier(LogisticRegression(max_iter=500), costs=COSTS, n_estimators=10, random_state=0)
 
 
+@cache
+def fitted(make):
+    """Fit once for all tests, which do not change the model."""
+    return make().fit(X[LEARN], BINARY[LEARN])
+
+
 @pytest.mark.parametrize("make", [exits, gate], ids=["exits", "gate"])
 def test_the_mean_spend_stays_within_the_budget(make):
-    model = make().fit(X[LEARN], BINARY[LEARN])
+    model = fitted(make)
     ladder = model.guarantee_ladder(Guarantee(budget=1.0))
     spends = [float(np.mean(ladder.make(rung).spend(X[TEST]))) for rung in ladder.rungs]
     assert spends == sorted(spends), "from the cheapest to the most expensive"
@@ -48,7 +56,7 @@ def test_the_mean_spend_stays_within_the_budget(make):
 
 @pytest.mark.parametrize("make", [exits, gate, vote], ids=["exits", "gate", "vote"])
 def test_the_labels_are_those_of_the_whole_model(make):
-    model = make().fit(X[LEARN], BINARY[LEARN])
+    model = fitted(make)
     guarantee = Guarantee(agreement=0.95)
     kept = certify(model, X[TEST], guarantee)
     ladder = model.guarantee_ladder(guarantee)

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
-from tests.serving import running
+from tests.serving import DIRECT, running
 
 from farthing.boosting import AdaBoostRSClassifier, GradientBoostingRegressor
 from farthing.datasets import load_heart_disease
@@ -48,5 +48,5 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def http(models: Path) -> Iterator[httpx.Client]:
     """Return a client of a server in a thread of this process."""
     settings = Settings(sources=(str(models),), max_rows=50, max_body=200_000)
-    with running(settings) as url, httpx.Client(base_url=url, trust_env=False) as client:
+    with running(settings) as url, httpx.Client(base_url=url, **DIRECT) as client:
         yield client

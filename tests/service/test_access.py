@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
-from tests.serving import running
+from tests.serving import DIRECT, running
 
 from farthing.forests import BudgetTreeClassifier
 from farthing.service import Settings, access, server
@@ -22,16 +22,16 @@ def test_bearer_in_any_case(models: Path) -> None:
     with running(Settings(sources=(str(models),), token="right")) as url:
         for scheme in ("Bearer", "bearer", "BEARER"):
             sent = {"authorization": f"{scheme} right"}
-            assert httpx.get(f"{url}/v1/models", headers=sent, trust_env=False).status_code == 200
+            assert httpx.get(f"{url}/v1/models", headers=sent, **DIRECT).status_code == 200
         for wrong in ("Basic right", "Bearer  wrong", "right", "Bearer"):
             sent = {"authorization": wrong}
-            assert httpx.get(f"{url}/v1/models", headers=sent, trust_env=False).status_code == 401
+            assert httpx.get(f"{url}/v1/models", headers=sent, **DIRECT).status_code == 401
 
 
 def test_a_page_may_read_why_it_was_refused(models: Path) -> None:
     settings = Settings(sources=(str(models),), token="t", origins=("https://a.example",))
     with running(settings) as url:
-        refused = httpx.post(url + NEXT, json={}, headers={"origin": "https://a.example"}, trust_env=False)
+        refused = httpx.post(url + NEXT, json={}, headers={"origin": "https://a.example"}, **DIRECT)
     assert refused.status_code == 401
     assert refused.headers["access-control-allow-origin"] == "https://a.example"
 
@@ -63,7 +63,7 @@ def test_only_known_names_are_answered(models: Path) -> None:
     with running(Settings(sources=(str(models),), hosts=("localhost", "[::1]", "ward.example"))) as url:
 
         def status(host: str, path: str = "/v1/models") -> int:
-            return httpx.get(url + path, headers={"host": host}, trust_env=False).status_code
+            return httpx.get(url + path, headers={"host": host}, **DIRECT).status_code
 
         assert [status(host) for host in ("localhost:80", "[::1]:9", "Ward.Example")] == [200] * 3
         assert [status(host) for host in ("evil.example", "", "localhost.evil.example")] == [421] * 3
@@ -90,7 +90,7 @@ def test_an_open_service_is_warned_of() -> None:
 def test_every_answer_has_safe_headers(models: Path) -> None:
     with running(Settings(sources=(str(models),), token="t")) as url:
         for path in ("/", "/healthz", "/openapi.json", "/v1/models", "/nowhere"):
-            told = httpx.get(url + path, trust_env=False).headers
+            told = httpx.get(url + path, **DIRECT).headers
             assert told["x-content-type-options"] == "nosniff"
             assert "default-src 'none'" in told["content-security-policy"]
             assert len(told.get_list("content-security-policy")) == 1
@@ -99,8 +99,8 @@ def test_every_answer_has_safe_headers(models: Path) -> None:
 def test_head_is_get_without_a_body(models: Path) -> None:
     with running(Settings(sources=(str(models),))) as url:
         for path in ("/", "/healthz", "/v1/models", "/v1/models/heart", "/metrics"):
-            whole = httpx.get(url + path, trust_env=False)
-            head = httpx.head(url + path, trust_env=False)
+            whole = httpx.get(url + path, **DIRECT)
+            head = httpx.head(url + path, **DIRECT)
             assert (head.status_code, head.content) == (200, b"")
             assert head.headers["content-type"] == whole.headers["content-type"]
 

@@ -15,7 +15,7 @@ import httpx
 import numpy as np
 import pytest
 from tests.service.test_limits import NEXT, Slow
-from tests.serving import command, running
+from tests.serving import DIRECT, command, running
 
 from farthing.errors import FileError
 from farthing.forests import BudgetTreeClassifier
@@ -54,18 +54,18 @@ def test_a_full_queue_answers_at_once_and_health_goes_on(models: Path) -> None:
 def test_a_worker_drains_on_sigterm(models: Path, tmp_path: Path) -> None:
     arguments = (str(models / "heart.farthing"), "--drain-seconds", "3")
     with command(*arguments, log=tmp_path / "log") as (url, process):
-        assert httpx.get(f"{url}/readyz", trust_env=False).status_code == 200
+        assert httpx.get(f"{url}/readyz", **DIRECT).status_code == 200
         process.send_signal(signal.SIGTERM)
         end = time.monotonic() + 20
-        while httpx.get(f"{url}/readyz", trust_env=False).status_code == 200:
+        while httpx.get(f"{url}/readyz", **DIRECT).status_code == 200:
             assert time.monotonic() < end
             time.sleep(0.02)
         # It says that it is leaving, and still answers.
-        assert httpx.post(url + NEXT, json={}, trust_env=False).status_code == 200
-        assert httpx.get(f"{url}/livez", trust_env=False).status_code == 200
+        assert httpx.post(url + NEXT, json={}, **DIRECT).status_code == 200
+        assert httpx.get(f"{url}/livez", **DIRECT).status_code == 200
         process.wait(timeout=60)
     with pytest.raises(httpx.TransportError):
-        httpx.get(f"{url}/livez", trust_env=False)
+        httpx.get(f"{url}/livez", **DIRECT)
 
 
 # Versions.
@@ -159,9 +159,9 @@ def test_a_request_id_and_a_trace_reach_the_log(models: Path, caplog: pytest.Log
     trace = "0af7651916cd43dd8448eb211c80319c"
     sent = {"x-request-id": "ward-7.12", "traceparent": f"00-{trace}-b7ad6b7169203331-01"}
     with running(Settings(sources=(str(models),))) as url, caplog.at_level("INFO", "farthing.service"):
-        told = httpx.post(url + NEXT, json={}, headers=sent, trust_env=False)
+        told = httpx.post(url + NEXT, json={}, headers=sent, **DIRECT)
         assert told.headers["x-request-id"] == "ward-7.12"
-        other = httpx.get(f"{url}/livez", headers={"x-request-id": "<b>" * 99}, trust_env=False)
+        other = httpx.get(f"{url}/livez", headers={"x-request-id": "<b>" * 99}, **DIRECT)
         assert len(other.headers["x-request-id"]) == 16
     fields = [record.fields for record in caplog.records if record.msg == "request"]
     assert (fields[0]["request"], fields[0]["trace_id"]) == ("ward-7.12", trace)

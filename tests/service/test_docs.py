@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.serving import running
+from tests.serving import DIRECT, running
 
 import farthing
 from farthing.service import Settings
@@ -26,7 +26,7 @@ def test_the_example_of_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert body is not None
     assert answer is not None
     with running(Settings(sources=("heart.farthing",))) as url:
-        said = httpx.post(f"{url}/v1/models/heart/next", json=json.loads(body[1]), trust_env=False).json()
+        said = httpx.post(f"{url}/v1/models/heart/next", json=json.loads(body[1]), **DIRECT).json()
         names: dict[str, Any] = {}
         exec(consult.replace("http://127.0.0.1:8000", url), names)
     assert names["decision"] == farthing.consult(

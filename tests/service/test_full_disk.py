@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.serving import await_address, lines
+from tests.serving import DIRECT, await_address, lines
 
 from farthing.service import metrics, server
 from farthing.service.metrics import AllocatedDict, Metrics, MetricsOffError
@@ -43,9 +43,9 @@ def test_workers_on_a_full_disk(models: Path, tmp_path: Path) -> None:
         try:
             url = await_address(log, process)
             for _ in range(30):
-                answer = httpx.post(f"{url}/v1/models/heart/next", json={"known": {"cp": 4}}, trust_env=False)
+                answer = httpx.post(f"{url}/v1/models/heart/next", json={"known": {"cp": 4}}, **DIRECT)
                 assert answer.json()["ask"]["feature"] == "ca"
-            assert httpx.get(f"{url}/metrics", trust_env=False).status_code in (200, 503)
+            assert httpx.get(f"{url}/metrics", **DIRECT).status_code in (200, 503)
         finally:
             process.terminate()
             process.wait(timeout=60)

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from tests.serving import running
+from tests.serving import DIRECT, running
 
 from farthing.service import Settings, http_protocol
 
@@ -111,7 +111,7 @@ def test_connections_are_bounded_and_health_checks_go_through(url: str) -> None:
             with contextlib.suppress(OSError):
                 opened.sendall(b"GET /")
         for path in ("/healthz", "/livez", "/readyz"):
-            assert httpx.get(url + path, trust_env=False).status_code == 200
+            assert httpx.get(url + path, **DIRECT).status_code == 200
         # The oldest made room for the newest.
         idle[0].settimeout(5)
         assert answer(idle[0])[:12] in (b"", b"HTTP/1.1 408")

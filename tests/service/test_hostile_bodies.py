@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
-from tests.serving import command
+from tests.serving import DIRECT, command
 
 from farthing import spelling
 from farthing.errors import TableError
@@ -66,7 +66,7 @@ def test_a_body_of_four_megabytes_costs_no_memory(service: tuple[str, Any], call
         f"{url}/v1/models/heart/{call}",
         content=body,
         headers={"content-type": "application/json"},
-        trust_env=False,
+        **DIRECT,
         timeout=300,
     )
     spent = sum(process.cpu_times()[:2]) - spent
@@ -133,7 +133,7 @@ def test_suggestions_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_only_the_first_unknown_features_get_a_suggestion(service: tuple[str, Any]) -> None:
     url, _ = service
     known = {f"trestbp{i}": 1 for i in range(30)}
-    answer = httpx.post(f"{url}/v1/models/heart/next", json={"known": known}, trust_env=False)
+    answer = httpx.post(f"{url}/v1/models/heart/next", json={"known": known}, **DIRECT)
     messages = [problem["msg"] for problem in answer.json()["detail"]]
     assert len(messages) == MAX_PROBLEMS
     assert ["did you mean" in message for message in messages] == [True] * 3 + [False] * 17

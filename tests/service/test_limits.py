@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from tests.serving import running
+from tests.serving import DIRECT, running
 
 from farthing.forests import BudgetTreeClassifier
 from farthing.service import Settings, create_app
@@ -92,7 +92,7 @@ def test_a_message_says_what_to_do(http: httpx.Client) -> None:
 
 def test_unseen_categories_can_be_refused(models: Path) -> None:
     settings = Settings(sources=(str(models),), strict_categories=True)
-    with running(settings) as url, httpx.Client(base_url=url, trust_env=False) as http:
+    with running(settings) as url, httpx.Client(base_url=url, **DIRECT) as http:
         path = "/v1/models/colour/next"
         assert places(post(http, '{"known": {"x0": "violet"}}', path)) == [(["known", "x0"], "category")]
         assert post(http, '{"known": {"x0": "red"}}', path).status_code == 200
@@ -224,7 +224,7 @@ def test_no_trace_reaches_a_client_and_no_value_reaches_a_log(
 
 def test_a_token_is_asked_for(models: Path) -> None:
     settings = Settings(sources=(str(models),), token="right")
-    with running(settings) as url, httpx.Client(base_url=url, trust_env=False) as http:
+    with running(settings) as url, httpx.Client(base_url=url, **DIRECT) as http:
         for sent in ({}, {"authorization": "Bearer wrong"}, {"authorization": "right"}):
             for path in ("/v1/models", "/v1/models/heart", "/metrics", "/nowhere"):
                 refused = http.get(path, headers=sent)
@@ -242,19 +242,19 @@ def test_other_origins_are_let_in_only_by_name(models: Path) -> None:
     there = {"origin": "https://a.example", "access-control-request-method": "POST"}
     header = "access-control-allow-origin"
     with running(Settings(sources=(str(models),))) as url:
-        assert header not in httpx.options(url + NEXT, headers=there, trust_env=False).headers
-        assert header not in httpx.get(url + "/v1/models", headers=there, trust_env=False).headers
+        assert header not in httpx.options(url + NEXT, headers=there, **DIRECT).headers
+        assert header not in httpx.get(url + "/v1/models", headers=there, **DIRECT).headers
     with running(Settings(sources=(str(models),), origins=("https://a.example",), token="t")) as url:
-        asked = httpx.options(url + NEXT, headers=there, trust_env=False)
+        asked = httpx.options(url + NEXT, headers=there, **DIRECT)
         assert (asked.status_code, asked.headers[header]) == (200, "https://a.example")
-        other = httpx.options(url + NEXT, headers=there | {"origin": "https://b.example"}, trust_env=False)
+        other = httpx.options(url + NEXT, headers=there | {"origin": "https://b.example"}, **DIRECT)
         assert header not in other.headers
 
 
 def test_counts(models: Path) -> None:
     with (
         running(Settings(sources=(str(models),))) as url,
-        httpx.Client(base_url=url, trust_env=False) as http,
+        httpx.Client(base_url=url, **DIRECT) as http,
     ):
         for known in ({}, {"cp": 4}, {"cp": 4, "ca": 3, "trestbps": 160}):
             assert http.post(NEXT, json={"known": known}).status_code == 200

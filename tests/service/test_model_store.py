@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
-from tests.serving import running
+from tests.serving import DIRECT, running
 
 from farthing.forests import BudgetTreeClassifier
 from farthing.service import ModelStore, Settings
@@ -118,7 +118,7 @@ def test_requests_see_the_old_model_or_the_new_one_and_nothing_between(tmp_path:
     with running(Settings(sources=(str(path),), reload_seconds=0.02)) as url:
 
         def ask() -> None:
-            with httpx.Client(base_url=url, trust_env=False) as http:
+            with httpx.Client(base_url=url, **DIRECT) as http:
                 while not over.is_set():
                     answer = http.post("/v1/models/tree/next", json={})
                     assert answer.status_code == 200
@@ -130,15 +130,15 @@ def test_requests_see_the_old_model_or_the_new_one_and_nothing_between(tmp_path:
         for costs in (2, None, 3):
             if costs is None:
                 path.write_bytes(b"damaged")
-                wait_for(lambda: httpx.get(f"{url}/healthz", trust_env=False).json()["faults"] == 1)
-                listed = httpx.get(f"{url}/v1/models", trust_env=False).json()
+                wait_for(lambda: httpx.get(f"{url}/healthz", **DIRECT).json()["faults"] == 1)
+                listed = httpx.get(f"{url}/v1/models", **DIRECT).json()
                 assert "not a Farthing model" in listed["models"][0]["fault"]
             else:
                 save(path, costs=costs)
                 wait_for(lambda costs=costs: float(costs) in {paid for _, paid in set(seen)})
         over.set()
         asking.join()
-        assert httpx.get(f"{url}/healthz", trust_env=False).json()["faults"] == 0
+        assert httpx.get(f"{url}/healthz", **DIRECT).json()["faults"] == 0
     assert len(seen) == 3, "one version for each price"
     assert {paid for _, paid in seen} == {1.0, 2.0, 3.0}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -102,3 +103,25 @@ def test_spans_continue_a_trace_and_hold_no_values() -> None:
     assert dict(inner.attributes) == {"farthing.model": "heart", "farthing.ask": "chol"}
     assert outer.attributes["http.response.status_code"] == 200
     assert type(make_tracer(False)) is not OtelTracer
+
+
+def test_the_tracer_of_a_service_exports_over_otlp(monkeypatch: pytest.MonkeyPatch) -> None:
+    otlp = pytest.importorskip("opentelemetry.exporter.otlp.proto.http.trace_exporter")
+    exported = []
+    monkeypatch.setattr(otlp.OTLPSpanExporter, "export", lambda _, spans: exported.extend(spans))
+    providers: list[Any] = []
+    monkeypatch.setattr("opentelemetry.trace.set_tracer_provider", providers.append)
+    tracer = make_tracer(True)
+    assert isinstance(tracer, OtelTracer)
+    with tracer.request("GET", {}) as span:
+        span.end("/healthz", 200, {})
+    (provider,) = providers
+    provider.shutdown()
+    assert [span.name for span in exported] == ["GET /healthz"]
+    assert exported[0].resource.attributes["service.name"] == "farthing"
+
+
+def test_spans_need_their_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
+    with pytest.raises(ImportError, match=r"pip install 'farthing\[otel\]'"):
+        make_tracer(True)

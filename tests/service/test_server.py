@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from tests.serving import command, lines, worker_pids
+from tests.serving import DIRECT, command, lines, worker_pids
 
 import farthing
 from farthing.service import Client
@@ -35,9 +35,9 @@ def test_the_counts_of_all_workers_add_up(service: tuple[str, int, Path]) -> Non
     url, _, _ = service
     n_requests = 40
     for _ in range(n_requests):  # a connection each, so that both workers get some
-        answer = httpx.post(f"{url}/v1/models/heart/next", json={"known": {"cp": 4}}, trust_env=False)
+        answer = httpx.post(f"{url}/v1/models/heart/next", json={"known": {"cp": 4}}, **DIRECT)
         assert answer.json()["ask"]["feature"] == "ca"
-    text = httpx.get(f"{url}/metrics", trust_env=False).text
+    text = httpx.get(f"{url}/metrics", **DIRECT).text
     assert f'farthing_features_asked_total{{feature="ca",model="heart"}} {n_requests}.0' in text
 
 
@@ -80,7 +80,7 @@ def test_a_body_of_100_megabytes_takes_no_memory(service: tuple[str, int, Path])
         before = memory(parent)
         assert flood(url, told) == b"HTTP/1.1 413"
         assert memory(parent) < before + 30 * 2**20
-    assert httpx.get(f"{url}/healthz", trust_env=False).status_code == 200
+    assert httpx.get(f"{url}/healthz", **DIRECT).status_code == 200
 
 
 def flood(url: str, told: bool) -> bytes:
@@ -114,7 +114,7 @@ def memory(parent: int) -> int:
 
 def test_the_log_is_json_without_values(service: tuple[str, int, Path]) -> None:
     url, _, log = service
-    httpx.post(f"{url}/v1/models/heart/next?secret=987654", json={"known": {"chol": 987654}}, trust_env=False)
+    httpx.post(f"{url}/v1/models/heart/next?secret=987654", json={"known": {"chol": 987654}}, **DIRECT)
     await_that(lambda: any(line["event"] == "request" for line in lines(log)))
     time.sleep(0.1)
     assert "987654" not in log.read_text()

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
-from tests.serving import running
+from tests.serving import DIRECT, running
 from typer.testing import CliRunner
 
 import farthing
@@ -56,5 +56,5 @@ def test_serve(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = CliRunner().invoke(app, ["serve", str(saved), "--trusted", TREE])
     assert done.exit_code == 0, done.output
     with running(told[0]) as url:
-        step = httpx.post(f"{url}/v1/models/adapt/next", json={}, trust_env=False).json()
+        step = httpx.post(f"{url}/v1/models/adapt/next", json={}, **DIRECT).json()
         assert step["ask"]["feature"] == farthing.load(saved, trusted=[TREE]).walk().ask.feature

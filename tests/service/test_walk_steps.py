@@ -9,7 +9,7 @@ from unittest.mock import ANY
 import httpx
 import pytest
 from tests.service.conftest import HEART
-from tests.serving import running
+from tests.serving import DIRECT, running
 
 import farthing
 from farthing import BudgetedClassifier
@@ -153,7 +153,7 @@ def test_the_point_of_the_frontier_is_told(tmp_path: Path) -> None:
     model = BudgetedClassifier(HEART.costs, "20%", methods=[BudgetTreeClassifier(max_depth=2)], cv=2)
     model.fit(HEART.X, HEART.y).save(tmp_path / "door.farthing")
     with running(Settings(sources=(str(tmp_path),))) as url:
-        told = httpx.get(f"{url}/v1/models/door", trust_env=False).json()["frontier"]
+        told = httpx.get(f"{url}/v1/models/door", **DIRECT).json()["frontier"]
     chosen = model.chosen_
     assert (told["method"], told["budget"], told["budget_kind"]) == (chosen.method, "20%", "mean")
     assert (told["spend"], told["max_spend"], told["score"]) == (chosen.spend, chosen.max_spend, chosen.score)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.kernels.naive_boosting import product_bound
@@ -16,7 +16,6 @@ from farthing.learning.voting import vote_targets
 from farthing.learning.voting.margin_bounds import loss_factors
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 3), st.booleans())
 def test_the_training_error_stays_under_its_bound(seed: int, max_depth: int, intercept: bool) -> None:
     """Freund and Schapire: after every round the error is at most the product of sqrt(1 - edge^2)."""
@@ -79,7 +78,6 @@ def table(seed: int, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64], ND
     return X, y, rng.choice([1.0, 2.0, 5.0], size=70)
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 3), st.integers(2, 5), st.booleans())
 def test_the_bounds_hold_on_random_tables(seed: int, max_depth: int, k: int, budgeted: bool) -> None:
     """On the training rows, the error and the share of low margins are below their bounds."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -146,7 +146,6 @@ def optimal_max_cost(X: NDArray[np.float64], y: NDArray[np.int64], costs: list[f
 
 
 @given(binary_problems(), st.sampled_from([("pairs", 2), ("powers", 2), ("powers", 3)]))
-@settings(deadline=None, max_examples=75)
 def test_the_max_cost_is_within_the_bound_of_the_optimum(problem: Any, kind: tuple[str, int]) -> None:
     X, y, costs = problem
     impurity, power = kind
@@ -168,7 +167,6 @@ def cubes(counts: NDArray[np.float64]) -> float:
 
 
 @given(binary_problems(), st.sampled_from(["pairs", "powers", cubes]))
-@settings(deadline=None, max_examples=60)
 def test_the_dearest_path_of_a_forest_s_tree_is_within_the_bound(problem: Any, impurity: Any) -> None:
     """Theorem 3.4.2 for `max_cost_`, also with an impurity that the user gives."""
     X, y, costs = problem
@@ -182,7 +180,6 @@ def test_the_dearest_path_of_a_forest_s_tree_is_within_the_bound(problem: Any, i
 
 
 @given(binary_problems(), SEEDS)
-@settings(deadline=None, max_examples=30)
 def test_every_bootstrapped_tree_is_within_the_bound_of_its_own_rows(problem: Any, seed: int) -> None:
     X, y, costs = problem
     forest = BudgetForestClassifier(impurity="pairs", costs=costs, n_estimators=3, random_state=seed).fit(
@@ -219,7 +216,6 @@ def path_costs(forest: Forest, sheet: CostSheet) -> list[float]:
 
 
 @given(SEEDS, st.sampled_from(IMPURITIES), st.sampled_from(["ratio", "penalty"]), st.floats(0, 8))
-@settings(deadline=None, max_examples=40)
 def test_hard_budgets_hold_on_every_path(seed: int, impurity: Any, rule: Any, budget: float) -> None:
     X, y, sheet = tables(seed)
     tradeoff = 0.001 if rule == "penalty" else None
@@ -238,7 +234,6 @@ def test_a_budget_buys_what_is_free_and_nothing_else() -> None:
 
 
 @given(SEEDS, st.sampled_from(IMPURITIES))
-@settings(deadline=None, max_examples=30)
 def test_all_zero_costs_and_no_tradeoff_give_the_cost_blind_tree(seed: int, impurity: Any) -> None:
     X, y, sheet = tables(seed)
     free = CostSheet([0.0] * 5)
@@ -258,7 +253,6 @@ def test_all_zero_costs_and_no_tradeoff_give_the_cost_blind_tree(seed: int, impu
 
 
 @given(SEEDS, st.sampled_from(IMPURITIES), st.sampled_from(["ratio", "penalty"]), st.integers(-30, 30))
-@settings(deadline=None, max_examples=40)
 def test_a_power_of_two_in_all_prices_changes_no_bit(
     seed: int, impurity: Any, rule: Any, exponent: int
 ) -> None:

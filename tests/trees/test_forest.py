@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from farthing.trees import Forest
@@ -84,7 +84,6 @@ def naive_route(forest: Forest, node: int, value: float) -> int | None:
 
 
 @given(seed=st.integers(0, 2**32 - 1), n_splits=st.integers(0, 20), n_trees=st.integers(1, 4))
-@settings(max_examples=60, deadline=None)
 def test_routes_as_the_naive_twin(seed: int, n_splits: int, n_trees: int) -> None:
     rng = np.random.default_rng(seed)
     forest = Forest.concat([random_tree(rng, n_splits) for _ in range(n_trees)]).validate()
@@ -115,7 +114,6 @@ def test_comparator_and_precision() -> None:
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=300, deadline=None)
 def test_what_validates_is_safe_to_follow(seed: int) -> None:
     """Break one entry at random: either it is refused, or every walk ends in bounds."""
     rng = np.random.default_rng(seed)

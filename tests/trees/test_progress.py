@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.kernels.test_predicting import random_forest, random_rows
 
@@ -25,7 +25,6 @@ def first_trees(forest: Forest, n_trees: int) -> Forest:
     )
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     capped=st.booleans(),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -55,7 +55,6 @@ def forests() -> list[Forest]:
     ]
 
 
-@settings(max_examples=30, deadline=None)
 @given(which=st.integers(0, 2), columns=st.sets(st.integers(0, 3)), seed=st.integers(0, 50))
 def test_projected_trees_are_conditional_means(
     forests: list[Forest], which: int, columns: set[int], seed: int

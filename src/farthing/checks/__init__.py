@@ -53,9 +53,10 @@ def yield_checks(
           prediction may depend on the messages of devices that send and on no others.
     plain : estimator, optional
         A cost-blind model; if given, the estimator must make the same predictions once all costs are zero.
-    tables : {"all", "narrow", "small"}
+    tables : {"all", "narrow", "mixed", "small"}
         What to check on. "all": floats, text and numbers, and a table with more columns than a machine word
-        has bits. "narrow": the first two. "small": one of few rows, for an estimator that is slow to fit.
+        has bits. "narrow": the first two. "mixed": text and numbers. "small": one of few rows, for an
+        estimator that is slow to fit.
     refits : bool
         Whether to include the checks that refit the estimator, some twenty times in all, in addition to those
         of one model per table.

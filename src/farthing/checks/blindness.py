@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from farthing.checks.outputs import Outputs, assert_raises, assert_same, outputs_of
+from farthing.checks.outputs import Outputs, assert_raises, assert_same, expected_of, outputs_of
 from farthing.checks.problems import Problem
 from farthing.checks.suite import model_check
 from farthing.checks.walking import asks_devices, overwritten
@@ -17,7 +17,7 @@ from farthing.typing import Flags
 @model_check("blindness: entries not acquired may be anything")
 def _check_blind(model: Any, problem: Problem) -> None:
     for budget in (None, problem.mixed_budgets):
-        expected = outputs_of(model, problem.fresh, budget=budget)
+        expected = expected_of(model, problem, budget)
         hidden = ~_columns_of(expected, problem)
         # Out of range, another plausible value, and missing; for text an unseen and a seen category.
         for number, text in ((1e6, "unseen"), (-3.5, "ash"), (np.nan, None)):
@@ -28,7 +28,7 @@ def _check_blind(model: Any, problem: Problem) -> None:
 
 @model_check("blindness: only acquired entries are validated")
 def _check_validates_acquired(model: Any, problem: Problem) -> None:
-    expected = outputs_of(model, problem.fresh)
+    expected = expected_of(model, problem)
     if asks_devices(model):
         _check_validates_messages(model, problem, expected["acquired"])
         return

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from farthing.checks.fitting import CheckedEstimator, budget_parameter, scaled_prices, tradeoff_of
-from farthing.checks.outputs import assert_same, outputs_of
+from farthing.checks.outputs import assert_same, expected_of, outputs_of
 from farthing.checks.problems import Problem
 from farthing.checks.suite import estimator_check
 from farthing.errors import BudgetError
@@ -19,7 +19,7 @@ def check_zero_costs(checked: CheckedEstimator, problem: Problem) -> None:
     """Check that nothing is paid, and that neither a budget nor a group changes a bit."""
     nothing = scaled_prices(checked.estimator, 0.0)
     free = checked.fit(problem, costs=problem.free_sheet, budget=None, **nothing)
-    expected = outputs_of(free, problem.fresh)
+    expected = expected_of(free, problem)
     assert not expected["spend"].any(), "something was paid with zero costs"
     for budget in checked.dealt(problem, (0.0, None, 1.0)):
         model = checked.fit(problem, costs=problem.free_groups, budget=budget, **nothing)
@@ -34,7 +34,7 @@ def check_zero_tradeoff(checked: CheckedEstimator, problem: Problem) -> None:
     nothing = scaled_prices(checked.estimator, 0.0)
     without_costs = checked.fit(problem, costs=problem.free_sheet, budget=None, **nothing)
     without_tradeoff = checked.fit(problem, budget=None, tradeoff=0.0, **nothing)
-    expected = outputs_of(without_costs, problem.fresh)
+    expected = expected_of(without_costs, problem)
     got = outputs_of(without_tradeoff, problem.fresh)
     # Predictions must agree; what they cost cannot, since one of the models has prices.
     del expected["spend"], got["spend"]
@@ -63,7 +63,7 @@ def check_scale(checked: CheckedEstimator, problem: Problem) -> None:
             **scaled_prices(checked.estimator, s),
         )
         for cap in (None, problem.mixed_budgets):
-            expected = outputs_of(model, problem.fresh, budget=cap)
+            expected = expected_of(model, problem, cap)
             expected["spend"] = expected["spend"] * s
             got = outputs_of(scaled, problem.fresh, budget=None if cap is None else cap * s)
             assert_same(got, expected, f"with costs and budget={budget} times {s}, {setting} over {s}")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
+
+from farthing.checks.problems import Problem
 
 Outputs: TypeAlias = dict[str, NDArray[Any]]
 """From the name of an array call to what it returned."""
@@ -18,6 +21,22 @@ def outputs_of(model: Any, X: Any, **options: Any) -> Outputs:
     if "refused" not in options:  # scores are not part of a decision
         calls.append("decision_function")
     return {call: getattr(model, call)(X, **options) for call in calls if hasattr(model, call)}
+
+
+# Many checks compare something with the answers of the same model. A problem lives as long as its models.
+_EXPECTED: WeakKeyDictionary[Any, dict[tuple[int, object], Outputs]] = WeakKeyDictionary()
+
+
+def expected_of(model: Any, problem: Problem, budget: Any = None) -> Outputs:
+    """Return the results for the fresh rows of a problem, from the first call of this model and budget.
+
+    That a second call gives the same is a check of its own, in `farthing.checks.repeatable`.
+    """
+    kept = _EXPECTED.setdefault(model, {})
+    key = id(problem), budget.tobytes() if isinstance(budget, np.ndarray) else budget
+    if key not in kept:
+        kept[key] = outputs_of(model, problem.fresh, budget=budget)
+    return dict(kept[key])
 
 
 def assert_same(got: Outputs, expected: Outputs, when: str) -> None:

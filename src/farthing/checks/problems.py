@@ -108,7 +108,7 @@ _WIDE_SHEET = CostSheet(
 )
 
 
-Tables: TypeAlias = Literal["all", "narrow", "small"]
+Tables: TypeAlias = Literal["all", "narrow", "mixed", "small"]
 
 
 def problems(estimator: Any, tables: Tables = "all") -> list[Problem]:
@@ -118,12 +118,15 @@ def problems(estimator: Any, tables: Tables = "all") -> list[Problem]:
     ----------
     estimator : estimator
         It decides what the target is: numbers, two classes or three.
-    tables : {"all", "narrow", "small"}
+    tables : {"all", "narrow", "mixed", "small"}
         "narrow": floats with NaN, and an object table with categories, of six columns each. "all": also a
-        table of 72 columns. "small": one of few rows, for estimators that are slow to fit.
+        table of 72 columns. "mixed": only that of numbers and categories. "small": one of few rows, for
+        estimators that are slow to fit.
     """
     if tables == "small":
         return [_numeric(estimator, 30, 10)]
+    if tables == "mixed":
+        return [_mixed(estimator)]
     narrow = [_numeric(estimator, 60, 12), _mixed(estimator)]
     return narrow if tables == "narrow" else [*narrow, _wide(estimator)]
 

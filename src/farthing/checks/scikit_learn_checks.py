@@ -11,7 +11,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.estimator_checks import check_estimator
 
 from farthing.checks.fitting import CheckedEstimator, fit
-from farthing.checks.outputs import assert_raises, assert_same, outputs_of
+from farthing.checks.outputs import assert_raises, assert_same, expected_of, outputs_of
 from farthing.checks.problems import Problem
 from farthing.checks.suite import CHECKS, Check, estimator_check
 from farthing.errors import BudgetWarning, OneClassWarning
@@ -28,7 +28,7 @@ _LIGHT_CLASSES = ("check_class_weight_classifiers",)
 def _check_labels(checked: CheckedEstimator, problem: Problem) -> None:
     if not is_classifier(checked.estimator):
         return
-    expected = outputs_of(checked.fit(problem), problem.fresh)
+    expected = expected_of(checked.fit(problem), problem)
     names, codes = np.unique(problem.y, return_inverse=True)
     kinds = (np.arange(len(names)) - 1, names.astype(object), np.arange(len(names)) + 0.0)
     for labels in checked.dealt(problem, kinds):

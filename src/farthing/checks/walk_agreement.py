@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from farthing.checks.fitting import CheckedEstimator, fit, sheet_of
-from farthing.checks.outputs import assert_raises, assert_same, outputs_of
+from farthing.checks.outputs import assert_raises, assert_same, expected_of, outputs_of
 from farthing.checks.problems import Problem
 from farthing.checks.suite import estimator_check, model_check
 from farthing.checks.walking import (
@@ -41,8 +41,10 @@ def _check_walk_is_row(model: Any, problem: Problem) -> None:
         # A budget for all rows on a third of them, in turn, since walks take long.
         rows = range(turn % 3, n_rows, 3) if isinstance(budget, float) else range(n_rows)
         for seeds in every_seeds:
-            options: dict[str, Any] = {} if seeds is None else {"seeds": seeds}
-            outputs = outputs_of(model, problem.fresh, budget=budget, **options)
+            if seeds is None:
+                outputs = expected_of(model, problem, budget)
+            else:
+                outputs = outputs_of(model, problem.fresh, budget=budget, seeds=seeds)
             for row in rows:
                 seed = None if seeds is None else int(seeds[row])
                 cap = budget_of_row(budget, row)
@@ -56,7 +58,7 @@ def _check_decide(model: Any, problem: Problem) -> None:
     if not hasattr(model, "decide"):
         return
     for budget in (None, 0.6 * problem.total, problem.mixed_budgets):
-        outputs = outputs_of(model, problem.fresh, budget=budget)
+        outputs = expected_of(model, problem, budget)
         decided = model.decide(problem.fresh, budget=budget)
         got = {"predict": decided.prediction, "spend": decided.spent, "acquired": decided.acquired}
         if "predict_proba" in outputs:
@@ -68,7 +70,7 @@ def _check_decide(model: Any, problem: Problem) -> None:
 def _check_row_alone(model: Any, problem: Problem) -> None:
     kinds = problem.budgets()
     for turn, budget in enumerate(kinds):
-        outputs = outputs_of(model, problem.fresh, budget=budget)
+        outputs = expected_of(model, problem, budget)
         for row in range(turn, len(problem.fresh), len(kinds)):  # every row once, the budgets in turn
             alone = outputs_of(model, problem.fresh[row : row + 1], budget=budget_of_row(budget, row))
             expected = {call: array[row : row + 1] for call, array in outputs.items()}
@@ -77,7 +79,7 @@ def _check_row_alone(model: Any, problem: Problem) -> None:
 
 @estimator_check("one truth: arrays and frames, columns in any order")
 def _check_frames(checked: CheckedEstimator, problem: Problem) -> None:
-    expected = outputs_of(checked.fit(problem), problem.fresh)
+    expected = expected_of(checked.fit(problem), problem)
     seen, fresh = _by_name(problem, problem.X), _by_name(problem, problem.fresh)
     for library in checked.dealt(problem, ("polars", "pandas")):  # text in those of pandas
         try:
@@ -160,7 +162,7 @@ def _check_refused_entries(model: Any, problem: Problem) -> None:
 
 @model_check("one truth: a table without rows gives empty answers")
 def _check_no_rows(model: Any, problem: Problem) -> None:
-    some, none = outputs_of(model, problem.fresh), outputs_of(model, problem.fresh[:0])
+    some, none = expected_of(model, problem), outputs_of(model, problem.fresh[:0])
     expected = {call: array[:0] for call, array in some.items()}
     assert_same(none, expected, "for a table without rows")
     for call, array in none.items():

@@ -119,7 +119,7 @@ static double least_cost(const double *v, const {kind} *costs, int32_t *label)
 def conclusions(program: Program, tables: Tables) -> str:
     """Return the functions ``apply_link``, ``label_of`` and ``ends_here`` of a program."""
     text = link_function("apply_link", program.link, program.n_outputs)
-    if program.error_costs is not None and (program.label_cut is None or tables.numbers.get("EXIT_RISK")):
+    if "ERROR_COSTS" in tables.tables:
         kind = tables.tables["ERROR_COSTS"].kind
         text = _EXPECTED.format(kind=kind, k=program.n_results) + text
     if program.label_cut is None:

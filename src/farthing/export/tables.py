@@ -464,5 +464,6 @@ class Tables:
         }
         if cut is not None:
             self.numbers |= {"LABEL_CUT": cut.cut, "LABEL_BELOW": cut.below, "LABEL_ABOVE": cut.above}
-        if program.error_costs is not None:
+        # With a cut on the score of two classes, prices of errors are in the cut and perhaps nowhere else.
+        if program.error_costs is not None and (cut is None or self.numbers.get("EXIT_RISK")):
             self.tables["ERROR_COSTS"] = real(program.error_costs.ravel())

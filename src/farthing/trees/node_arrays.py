@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from farthing.trees.forest import Forest
+    from farthing.trees.forest_nodes import ForestNodes
 
 # Where a row goes if the value is missing; one that stays is predicted by the inner node itself.
 MISSING_LEFT: Final = 0
@@ -43,7 +43,7 @@ ARRAYS: Final[dict[str, tuple[type[np.generic], int, bool]]] = {
 }
 
 
-def check_lengths(forest: Forest) -> None:
+def check_lengths(forest: ForestNodes) -> None:
     """Raise ValueError unless all arrays have one entry per node, tree or feature, as they should."""
     expected = {name: forest.n_nodes for name, (_, _, per_node) in ARRAYS.items() if per_node}
     expected["category_widths"] = forest.n_features

@@ -78,23 +78,39 @@ def browser() -> Iterator[Any]:
     if CHROMIUM is None:
         pytest.skip("no Chromium; Debian, Ubuntu: apt install chromium")
     with api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        chromium = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--process-per-site"]
+        )
         yield chromium
         chromium.close()
+
+
+LOCALE = {"locale": "en-GB"}
+
+
+# A context of its own takes a new process, which is half of the time of a short test.
+@pytest.fixture(scope="module")
+def shared(browser: Any, url: str) -> Iterator[Any]:
+    """Return a context for the pages that need no options, with one that keeps its process alive."""
+    context = browser.new_context(**LOCALE)
+    context.new_page().goto(url)
+    yield context
+    context.close()
 
 
 class Watched:
     """A page that must not complain, nor call anything but its own service."""
 
-    def __init__(self, browser: Any, url: str, model: str | None = None, **options: Any) -> None:
+    def __init__(self, browser: Any, shared: Any, url: str, model: str | None = None, **options: Any) -> None:
         self.url = url
         self.home = url.partition("#")[0].rstrip("/")
         self.model = model
-        self.context = browser.new_context(**{"locale": "en-GB", **options})
+        self.own = browser.new_context(**{**LOCALE, **options}) if options else None
+        self.context = self.own or shared
         self.faults: list[str] = []
 
     def __enter__(self) -> Any:
-        page = self.context.new_page()
+        page = self.page = self.context.new_page()
         page.set_default_timeout(20_000)
         page.on("console", self.hear)
         page.on("pageerror", lambda error: self.faults.append(str(error)))
@@ -115,16 +131,18 @@ class Watched:
             self.faults.append(f"asked for {request.url}")
 
     def __exit__(self, kind: Any, *_: object) -> None:
-        self.context.close()
+        if self.own is None:
+            self.page.evaluate("localStorage.clear()")  # the rest is the tab's own
+        (self.own or self.page).close()
         assert kind is not None or self.faults == []
 
 
 @pytest.fixture
-def watched(browser: Any) -> Any:
+def watched(browser: Any, shared: Any) -> Any:
     """Return a function that opens a page at an address, perhaps on a model."""
 
     def opened(url: str, model: str | None = None, **options: Any) -> Watched:
-        return Watched(browser, url, model, **options)
+        return Watched(browser, shared, url, model, **options)
 
     return opened
 

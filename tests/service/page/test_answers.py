@@ -10,7 +10,7 @@ import httpx
 import pytest
 from tests.service.page.conftest import HEART
 from tests.service.page.steps import asked, assured, choose, enter, expect, text, to_the_end
-from tests.serving import running
+from tests.serving import DIRECT, running
 
 from farthing.forests import BudgetTreeClassifier
 from farthing.service import Settings
@@ -115,7 +115,7 @@ def test_a_replaced_model_is_noticed(watched: Any, page_models: Any, tmp_path: A
         asked(page, "ca")
 
         def version() -> str:
-            return str(httpx.get(f"{address}/v1/models/heart", trust_env=False).json()["version"])
+            return str(httpx.get(f"{address}/v1/models/heart", **DIRECT).json()["version"])
 
         before = version()
         other = BudgetTreeClassifier(budget=110, max_depth=2).fit(HEART.X.drop(columns="ca"), HEART.y)

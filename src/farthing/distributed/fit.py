@@ -129,7 +129,8 @@ def fit_collection(
     start = time.perf_counter()
     known, lengths = meta_facts(X, estimator), known_lengths(X)
     needs_look = has_classes or y is None or sample_weight is not None or qid is not None
-    if known and lengths and any(lengths) and not needs_look:
+    # A look also waits for workers, if there are none yet.
+    if known and lengths and any(lengths) and not needs_look and alive_workers(fit.client):
         whole, counts = Whole(merged_schema([known]), None, sum(lengths)), lengths  # without reading anything
     else:
         whole, counts = fit.look(known)

@@ -282,7 +282,7 @@ class OutOfFoldTrainer:
 
     def _mean_forest(self, boostings: Sequence[Boosting], n_rounds: int) -> Forest:
         """Return the first rounds of the folds' boosters, with values that add up to their mean."""
-        start = sum(self.start(fold.learn) for fold in self.folds) / len(self.folds)
+        start = np.sum([self.start(fold.learn) for fold in self.folds], axis=0) / len(self.folds)
         trees = [tree for one in boostings for tree in one.trees[: n_rounds * one.trees_per_round]]
         if len(boostings) > 1:
             trees = [tree.scaled(1 / len(boostings)) for tree in trees]

@@ -143,8 +143,8 @@ def verdict(results: Sequence[dict[str, Any]], share: float, tables: Sequence[st
     n_over = sum(one[str(share)]["plain"]["share"] > 1 for one in results)
     text = (
         f"At a budget of {share:g} of the price of all features: broken in {n_broken} of {len(given)} splits "
-        f"with the guarantee (confidence {CONFIDENCE:g}), in {n_over} of {len(results)} without. On average over "
-        f"the tables it uses "
+        f"with the guarantee (confidence {CONFIDENCE:g}), in {n_over} of {len(results)} without. "
+        f"On average over the tables it uses "
         f"{used['sure']:.2f} of the budget; without it the same fit uses {used['same fit']:.2f}, and one on "
         f"all rows {used['plain']:.2f}. It costs {right['same fit'] - right['sure']:.4f} of accuracy by the "
         f"test and {right['plain'] - right['same fit']:.4f} by the rows that are kept for it. In "

@@ -156,7 +156,7 @@ def verdict(results: Sequence[dict[str, Any]], share: float, tables: Sequence[st
 def page(results: Sequence[dict[str, Any]]) -> str:
     """Return the page in Markdown."""
     tables = [table for table in TABLES if any(one["table"] == table for one in results)]
-    n_splits = min(sum(one["table"] == table for one in results) for table in tables)
+    counts = [sum(one["table"] == table for one in results) for table in tables]
     found = [verdict(results, share, tables) for share in SHARES]
     over = [one for names, _ in found for one in names]
     percent = f"{100 * (1 - CONFIDENCE):.0f} %"
@@ -165,7 +165,9 @@ def page(results: Sequence[dict[str, Any]]) -> str:
         if over
         else f"On no table is the guarantee broken in more than {percent} of splits. "
     )
-    few = f"Not shown yet: {WANTED} splits of each table; here are {n_splits}. " if n_splits < WANTED else ""
+    few = ""
+    if min(counts) < WANTED:
+        few = f"Not shown yet: {WANTED} splits of each table; here are {min(counts)} to {max(counts)}. "
     heads = ["over", "highest share", "mean share", "accuracy"]
     text = [
         "# Budgets that hold on new rows",

@@ -121,6 +121,14 @@ def row_of(results: Sequence[dict[str, Any]], table: str, share: float) -> list[
     return cells
 
 
+def over_tables(given: Sequence[dict[str, Any]], name: str, what: str) -> float:
+    """Return the mean over the tables, each of which counts once."""
+    tables = {one["table"] for one in given}
+    return float(
+        np.mean([np.mean([one[name][what] for one in given if one["table"] == table]) for table in tables])
+    )
+
+
 def verdict(results: Sequence[dict[str, Any]], share: float, tables: Sequence[str]) -> tuple[list[str], str]:
     """Return the tables where a guarantee is broken too often, and what it costs over all tables."""
     given = [one | one[str(share)] for one in results if one[str(share)]["sure"] is not None]
@@ -129,13 +137,14 @@ def verdict(results: Sequence[dict[str, Any]], share: float, tables: Sequence[st
         broken = [one["sure"]["share"] > 1 for one in given if one["table"] == table]
         if broken and np.mean(broken) > 1 - CONFIDENCE + 1e-9:
             over.append(f"{table} at {share:g} ({100 * np.mean(broken):.1f} %)")
-    used = {name: np.mean([one[name]["share"] for one in given]) for name in WAYS}
-    right = {name: np.mean([one[name]["accuracy"] for one in given]) for name in WAYS}
+    used = {name: over_tables(given, name, "share") for name in WAYS}
+    right = {name: over_tables(given, name, "accuracy") for name in WAYS}
     n_broken = sum(one["sure"]["share"] > 1 for one in given)
     n_over = sum(one[str(share)]["plain"]["share"] > 1 for one in results)
     text = (
         f"At a budget of {share:g} of the price of all features: broken in {n_broken} of {len(given)} splits "
-        f"with the guarantee (confidence {CONFIDENCE:g}), in {n_over} of {len(results)} without. It uses "
+        f"with the guarantee (confidence {CONFIDENCE:g}), in {n_over} of {len(results)} without. "
+        f"On average over the tables it uses "
         f"{used['sure']:.2f} of the budget; without it the same fit uses {used['same fit']:.2f}, and one on "
         f"all rows {used['plain']:.2f}. It costs {right['same fit'] - right['sure']:.4f} of accuracy by the "
         f"test and {right['plain'] - right['same fit']:.4f} by the rows that are kept for it. In "
@@ -147,7 +156,7 @@ def verdict(results: Sequence[dict[str, Any]], share: float, tables: Sequence[st
 def page(results: Sequence[dict[str, Any]]) -> str:
     """Return the page in Markdown."""
     tables = [table for table in TABLES if any(one["table"] == table for one in results)]
-    n_splits = min(sum(one["table"] == table for one in results) for table in tables)
+    counts = [sum(one["table"] == table for one in results) for table in tables]
     found = [verdict(results, share, tables) for share in SHARES]
     over = [one for names, _ in found for one in names]
     percent = f"{100 * (1 - CONFIDENCE):.0f} %"
@@ -156,7 +165,9 @@ def page(results: Sequence[dict[str, Any]]) -> str:
         if over
         else f"On no table is the guarantee broken in more than {percent} of splits. "
     )
-    few = f"Not shown yet: {WANTED} splits of each table; here are {n_splits}. " if n_splits < WANTED else ""
+    few = ""
+    if min(counts) < WANTED:
+        few = f"Not shown yet: {WANTED} splits of each table; here are {min(counts)} to {max(counts)}. "
     heads = ["over", "highest share", "mean share", "accuracy"]
     text = [
         "# Budgets that hold on new rows",
@@ -184,9 +195,14 @@ def page(results: Sequence[dict[str, Any]]) -> str:
     return "\n\n".join(text)
 
 
+def place(folder: Path, table: str, seed: int) -> Path:
+    """Return the file of one split."""
+    return folder / f"{table}_{seed}_shared.json"
+
+
 def kept(folder: Path, table: str, seed: int) -> dict[str, Any]:
     """Measure one split, unless that is done."""
-    done = folder / f"{table}_{seed}_shared.json"
+    done = place(folder, table, seed)
     if not done.exists():
         done.write_text(json.dumps(measure(table, seed)))
         if seed % 10 == 0:
@@ -198,18 +214,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measure all splits and write the page."""
     parser = options(__doc__)
     parser.add_argument("--splits", type=int, default=WANTED)
-    parser.add_argument("--large", type=int, help="splits of the two large tables (as many)")
+    parser.add_argument(
+        "--done", action="store_true", help="write the page of the splits that are measured already"
+    )
     args = parse(parser, NAME, arguments)
     tables, n_splits = (("heart",), 1) if args.tiny else (TABLES, args.splits)
-    large = n_splits if args.large is None else args.large
-    results = [
-        kept(args.kept, table, seed)
+    wanted = [
+        (table, seed)
         for table in tables
-        for seed in range(n_splits if table in BUNDLED else large)
+        for seed in range(n_splits)
+        if not args.done or place(args.kept, table, seed).exists()
     ]
+    results = [kept(args.kept, table, seed) for table, seed in wanted]
     given = [] if args.tiny or n_splits == WANTED else ["--splits", n_splits]
-    given += [] if args.large is None else ["--large", args.large]
-    write_page(args.out, NAME, page(results), command(NAME, *given))
+    write_page(args.out, NAME, page(results), command(NAME, *given, *["--done"] * args.done))
 
 
 if __name__ == "__main__":

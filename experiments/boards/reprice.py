@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from experiments.boards.guarantees import MOST_LEARN, SHARE, TABLES, load
+from experiments.boards.guarantees import MOST_LEARN, SHARES, TABLES, load
 from experiments.lib.pages import command, markdown, options, parse, write_page
 from farthing.cascades import MiserCascadeClassifier
 from farthing.costs import CostSheet
@@ -26,6 +26,7 @@ from farthing.forests import PrunedForestClassifier
 from farthing.report import reprice_loss
 
 NAME: Final = "reprice"
+SHARE: Final = SHARES[0]
 METHODS: Final[dict[str, Callable[[CostSheet, float, int], Any]]] = {
     "miser cascade": lambda costs, budget, seed: MiserCascadeClassifier(
         costs, budget, n_estimators=30, n_stages=8, random_state=seed, n_jobs=1

@@ -106,7 +106,8 @@ def text_of(of_files: Sequence[Plain], of_requests: Sequence[Plain]) -> str:
     ]
     violations = [line for part in (of_files, of_requests) for batch in part for line in batch["violations"]]
     commits = sorted({batch["commit"] for part in (of_files, of_requests) for batch in part})
-    short = "" if min(sums) >= GOAL else f" That is less than the goal of {GOAL:,} of each."
+    few = [name for name, count in zip(("files", "requests"), sums, strict=True) if count < GOAL]
+    short = f" The goal of {GOAL:,} is not reached for {' and '.join(few)}." if few else ""
     said = (
         f"{sums[0]:,} spoilt files and {sums[1]:,} requests: {len(violations) or 'no'} violations.{short} "
         f"The batches ran at: {', '.join(commits)}."

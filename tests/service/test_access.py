@@ -72,7 +72,7 @@ def test_only_known_names_are_answered(models: Path) -> None:
 
 def test_a_service_of_this_machine_knows_its_names(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[Settings] = []
-    monkeypatch.setattr(server.uvicorn, "run", lambda *_, **__: None)
+    monkeypatch.setattr(server, "run", lambda *_: None)
     monkeypatch.setattr(server.logging.config, "dictConfig", lambda _: None)
     monkeypatch.setattr(Settings, "to_environment", lambda self: told.append(self))  # noqa: PLW0108 - bound
     for host in ("127.0.0.1", "0.0.0.0"):
@@ -107,7 +107,7 @@ def test_head_is_get_without_a_body(models: Path) -> None:
 
 def test_tls_options_reach_the_server(models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     options: list[dict[str, object]] = []
-    monkeypatch.setattr(server.uvicorn, "run", lambda *_, **given: options.append(given))
+    monkeypatch.setattr(server, "run", lambda config, _: options.append(vars(config)))
     monkeypatch.setattr(server.logging.config, "dictConfig", lambda _: None)
     monkeypatch.setenv("FARTHING_SERVICE", "")
     (tmp_path / "cert").touch()

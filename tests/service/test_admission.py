@@ -135,7 +135,7 @@ def test_models_are_loaded_once(models: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(
         model_store, "read_model", lambda name, *rest: loaded.append(name) or read(name, *rest)
     )
-    monkeypatch.setattr(server.uvicorn, "run", lambda *_, **__: None)
+    monkeypatch.setattr(server, "run", lambda *_: None)
     monkeypatch.setattr(server.logging.config, "dictConfig", lambda _: None)
     monkeypatch.setenv("FARTHING_SERVICE", "")
     settings = Settings(sources=(str(models / "heart.farthing"),))

@@ -118,10 +118,10 @@ def serve(settings: Settings, store: ModelStore | None = None) -> None:
             ssl_ca_certs=told.tls_ca,
             ssl_cert_reqs=ssl.CERT_NONE if told.tls_ca is None else ssl.CERT_REQUIRED,
         )
-        _run(config, told.drain_seconds)
+        run(config, told.drain_seconds)
 
 
-def _run(config: uvicorn.Config, drain_seconds: float) -> None:
+def run(config: uvicorn.Config, drain_seconds: float) -> None:
     """Run a server, or several workers, until a signal ends them."""
     if config.workers > 1:
         end_seconds = drain_seconds + (config.timeout_graceful_shutdown or 0) + HANG_SECONDS

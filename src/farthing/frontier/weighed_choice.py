@@ -184,7 +184,7 @@ def weighed_fit(door: BudgetedBase, rows: SweepRows, sheet: CostSheet) -> Chosen
 def _aimed(door: BudgetedBase, rows: SweepRows, caps: Caps, weights: dict[str, float]) -> Weighed:
     """Fit at some weights, and choose the variant within caps on the means."""
     budget = caps.weighted_budget(weights)
-    for _ in range(_TRIES):
+    for _ in range(_TRIES if door.time_limit is None else 1):
         fitted = _fitted(door, rows, caps, weights, budget)
         inner = fitted.fitted_
         assert isinstance(inner, ChosenModel)
@@ -265,8 +265,11 @@ def _within_hard_caps(
     learn, test = split_rows(some, None, _HELD_OUT, door.random_state, classifies=classifies)[0]
     held_out = some.take(test)
     scores: list[float] = []
+    # Folds that are lists of rows are those of all rows.
+    is_listed = door.cv is not None and not isinstance(door.cv, int) and not hasattr(door.cv, "split")
+    part = clone(door).set_params(cv=None) if is_listed else door
     for weights in tried:
-        fitted = _fitted(door, some.take(learn), caps, weights, caps.weighted_budget(weights))
+        fitted = _fitted(part, some.take(learn), caps, weights, caps.weighted_budget(weights))
         model = door.variant({}, _capped(fitted, caps, weights, math.nan))
         made = model.decide(held_out.table)
         classes = model.classes_ if classifies else None

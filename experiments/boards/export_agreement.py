@@ -230,7 +230,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     line = command(NAME, *(["--kept-only"] if args.kept_only else []))
     left = [name for name in exported if name not in results]
-    write_page(args.out, NAME, page(results, reasons, n_walks, left), line)
+    text = page(results, reasons, n_walks, left)
+    if args.kept_only:
+        text += "\n\nMethods were measured one by one, some of them at commits before the one above."
+    write_page(args.out, NAME, text, line)
 
 
 if __name__ == "__main__":

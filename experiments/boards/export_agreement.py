@@ -172,7 +172,7 @@ def page(
     first += (
         f"{len(reasons)} methods cannot be exported, see below. Probabilities and values agree up to 1e-14, "
         "not in every bit. Of ADAPT and its gates, what follows the call of an expensive model of Farthing "
-        "is not part of the walk: its answer is given. Models are of 60 to 200 rows, not large."
+        "is not part of the walk: its answer is given. Models are fitted on 60 rows, so they are small."
     )
     rows = [
         [name, each["walks"], each["questions"], each["decisions"], "; ".join(each["differences"]) or "none"]

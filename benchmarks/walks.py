@@ -26,7 +26,7 @@ from farthing.export import export_model
 
 HOW: Final = (
     "Medians of nine turns of 20 rows in Python, of 1,000 in C. Times are processor times of one "
-    "question; one over them is the number of questions a second."
+    "question; one over them is the number of questions a second. Other programs ran on both cores meanwhile."
 )
 _N_ROWS, _TURNS = 20, 9
 _DRIVER: Final = """

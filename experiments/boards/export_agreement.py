@@ -172,7 +172,7 @@ def page(
     first += (
         f"{len(reasons)} methods cannot be exported, see below. Probabilities and values agree up to 1e-14, "
         "not in every bit. Of ADAPT and its gates, what follows the call of an expensive model of Farthing "
-        "is not part of the walk: its answer is given. Models are of 60 to 200 rows, not large."
+        "is not part of the walk: its answer is given. Models are fitted on 60 rows, so they are small."
     )
     rows = [
         [name, each["walks"], each["questions"], each["decisions"], "; ".join(each["differences"]) or "none"]
@@ -230,7 +230,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     line = command(NAME, *(["--kept-only"] if args.kept_only else []))
     left = [name for name in exported if name not in results]
-    write_page(args.out, NAME, page(results, reasons, n_walks, left), line)
+    text = page(results, reasons, n_walks, left)
+    if args.kept_only:
+        text += "\n\nMethods were measured one by one, some of them at commits before the one above."
+    write_page(args.out, NAME, text, line)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from tests.stumps import StumpListClassifier, StumpListRegressor
 
 from farthing import store
 from farthing.base import ContractClassifier, load, n_threads
+from farthing.boosting import GreedyMiserRegressor
 from farthing.costs import CostSheet, Group
 from farthing.errors import FileError, OneClassWarning, TableError
 
@@ -386,3 +387,19 @@ def test_threads() -> None:
     assert 1 <= n_threads(-1) == n_threads(10**9)
     with pytest.raises(ValueError, match="n_jobs"):
         n_threads(0)
+
+
+def test_an_array_that_needs_no_encoding_is_predicted_as_any_other() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    model = GreedyMiserRegressor(n_estimators=5).fit(X, rng.normal(size=30))
+    for rows in (X, X[:1], X[:, ::-1][:, ::-1], np.asfortranarray(X), X.astype(np.float32)):
+        assert model.fitted_.schema.is_encoded(rows)
+        fast, slow = model.raw_outputs(rows), model.raw_outputs(rows, budget=np.inf)
+        for found, expected in zip(fast, slow, strict=True):
+            np.testing.assert_array_equal(found, expected)
+    for other in (X[:, :2], X[0], X.astype(">f8"), X.tolist(), np.ma.array(X), X[:0]):
+        assert not model.fitted_.schema.is_encoded(other)
+    with pytest.raises(ValueError, match="X has 2 features"):
+        model.predict(X[:, :2])

@@ -9,7 +9,7 @@ import numpy as np
 from farthing.export.c_text import array, comment, identifier, number
 from farthing.export.program import Program
 from farthing.export.runtime_files import runtime
-from farthing.export.tables import real, whole
+from farthing.export.table_types import real, whole
 from farthing.walks.plans import DevicePlan, MessagePlan
 
 

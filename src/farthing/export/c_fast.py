@@ -7,7 +7,8 @@ from typing import Final
 import numpy as np
 
 from farthing.export.c_text import number
-from farthing.export.tables import Tables, whole
+from farthing.export.table_types import whole
+from farthing.export.tables import Tables
 
 FAST_SWITCH: Final = """/* Whether farthing_tell_all has a second copy of the trees: larger, and faster. */
 #ifndef FARTHING_FAST

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from farthing.export.tables import Table
+from farthing.export.table_types import Table
 
 # Columns of the written code.
 _LINE: Final = 110

@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -53,3 +54,11 @@ def running_postgres() -> Iterator[str]:
     finally:
         run("pg_ctl", "-D", str(data), "-m", "immediate", "-w", "stop")
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def close(engine: Any) -> None:
+    """Close the connections of an engine, once those of queries that were given up have come back."""
+    end = time.monotonic() + 20
+    while engine.pool.checkedout() and time.monotonic() < end:
+        time.sleep(0.05)
+    engine.dispose()

@@ -241,6 +241,8 @@ private:
         std::vector<std::int64_t> counts(static_cast<std::size_t>(table_.n_all_bins()));
         fill_all(target_, all_columns_, rows, targets_of(state.fixed, rows), sums);
         fill_all(RowCount{}, all_columns_, rows, std::vector<std::int64_t>(static_cast<std::size_t>(rows.n)), counts);
+        // A vote of the leaf may be wrong for most of its rows; an edge of 0 is still no stump.
+        edge = std::max<std::int64_t>(edge, 0);
         index_t column = -1;
         for (const index_t j : all_columns_) {
             const std::int64_t found = stumps_of(j, sums.data(), counts.data()).best().edge;

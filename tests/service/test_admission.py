@@ -82,7 +82,7 @@ def test_the_version_is_of_the_bytes_that_were_loaded(
     old, new = save(tmp_path / "old", "yes"), save(tmp_path / "new", "perhaps")
     path = tmp_path / "tree.farthing"
     path.write_bytes(old)
-    load = model_store.load_model
+    load = model_store.load
 
     def load_then_replace(*arguments: Any) -> Any:
         model = load(*arguments)
@@ -90,7 +90,7 @@ def test_the_version_is_of_the_bytes_that_were_loaded(
         os.replace(tmp_path / "next", path)
         return model
 
-    monkeypatch.setattr(model_store, "load_model", load_then_replace)
+    monkeypatch.setattr(model_store, "load", load_then_replace)
     served = model_store.read_model("tree", path)
     assert served.model.classes_.tolist() == ["no", "yes"]
     assert served.version == hashlib.sha256(old).hexdigest()[:16]
@@ -102,14 +102,14 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
 ) -> None:
     path = tmp_path / "tree.farthing"
     save(path, "yes")
-    load = model_store.load_model
+    load = model_store.load
 
     def load_then_write(*arguments: Any) -> Any:
         model = load(*arguments)
         path.write_bytes(path.read_bytes() + b"x")
         return model
 
-    monkeypatch.setattr(model_store, "load_model", load_then_write)
+    monkeypatch.setattr(model_store, "load", load_then_write)
     with pytest.raises(FileError, match="changed while it was read"):
         model_store.read_model("tree", path)
 

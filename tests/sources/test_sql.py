@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.postgres import running_postgres
+from tests.postgres import close, running_postgres
 
 from farthing import REFUSED, consult
 from farthing.errors import SourceError
@@ -42,7 +42,7 @@ def postgres() -> Iterator[Any]:
     with running_postgres() as url:
         engine = sqlalchemy.create_engine(url)
         yield fill(engine)
-        engine.dispose()
+        close(engine)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

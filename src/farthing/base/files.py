@@ -146,9 +146,10 @@ def build(kind: str, state: dict[str, object]) -> BudgetedEstimator:
         raise FileError(f"the labels of a model must be Labels; got {type(labels).__name__}")
     estimator = unfitted(kind, params)
     # Exactly the fields of the class: a missing one would keep a default, an extra one hide a mistake. Only
-    # optional ones are left out if they are None.
+    # optional ones are left out if they are None or empty.
     types = stored_types(type(estimator).model_type)
-    fitted = {f"{name}_": None for name in optional_fields(type(estimator).model_type)} | fitted
+    unset = optional_fields(type(estimator).model_type)
+    fitted = {f"{name}_": value for name, value in unset.items()} | fitted
     if set(fitted) != {f"{name}_" for name in types}:
         raise FileError(f"{kind} stores {sorted(f'{name}_' for name in types)}; got {sorted(fitted)}")
     # Types before values: `check` of a model may then rely on every field being what its annotation says.

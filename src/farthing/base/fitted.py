@@ -375,10 +375,10 @@ class FittedModel(ABC):
     def state(self) -> dict[str, Any]:
         """Return the fields by the names of the estimator's attributes, which end in "_"; for files.
 
-        Optional fields that are None are left out.
+        Optional fields that are None or empty are left out.
         """
         state = {f"{each.name}_": getattr(self, each.name) for each in fields(self)}
-        unset = {f"{name}_" for name in optional_fields(type(self)) if getattr(self, name) is None}
+        unset = {f"{name}_" for name in optional_fields(type(self)) if _is_unset(getattr(self, name))}
         return {name: value for name, value in state.items() if name not in unset}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -459,11 +459,20 @@ class RegressorModel(FittedModel):
         return [(value, None) for value in self.conclude(self.settle(outputs, looked)).tolist()]
 
 
-def optional_fields(model_type: type[FittedModel]) -> list[str]:
-    """Return the names of the fields that a file may lack."""
-    return [each.name for each in fields(model_type) if each.metadata.get("optional")]
+def optional_fields(model_type: type[FittedModel]) -> dict[str, Any]:
+    """Return the fields of a model that its files may lack, with what they are then."""
+    return {
+        each.name: each.default_factory() if callable(each.default_factory) else each.default
+        for each in fields(model_type)
+        if each.metadata.get("optional")
+    }
 
 
 def _at(given: NDArray[Any] | None, rows: NDArray[np.int64]) -> NDArray[Any] | None:
     """Return the entries of some rows; None stays None."""
     return None if given is None else given[rows]
+
+
+def _is_unset(value: Any) -> bool:
+    """Return whether an optional field has nothing to store."""
+    return value is None or (isinstance(value, dict) and not value)

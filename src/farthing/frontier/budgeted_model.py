@@ -17,6 +17,7 @@ from farthing.base import (
     PricedErrorsModel,
     RegressorModel,
 )
+from farthing.base.fitted import OPTIONAL
 from farthing.costs import CostSheet, RowLedger, money_name
 from farthing.errors import ExportError
 from farthing.learning.calibration import temper
@@ -61,8 +62,8 @@ class ChosenModel(FittedModel):
     growth: float = 1.0
     above: BudgetedEstimator | None = None
     share: float = 0.0
-    weights: dict[str, float] = field(default_factory=dict)
-    resource_caps: dict[str, float] = field(default_factory=dict)
+    weights: dict[str, float] = field(default_factory=dict, metadata=OPTIONAL)
+    resource_caps: dict[str, float] = field(default_factory=dict, metadata=OPTIONAL)
 
     def own_caps(self) -> dict[str, float]:
         """Return the hard caps of further resources."""

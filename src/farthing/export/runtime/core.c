@@ -149,7 +149,8 @@ double farthing_price(farthing_state *s)
     const int32_t item = farthing_next(s);
     if (item < 0 || (s->flags[item] & OWNED)) return 0.0;
 #if FARTHING_GROUPS > 0
-    if (GROUP_OF[item] >= 0 && !(s->groups[GROUP_OF[item]] & PAID)) return OWN[item] + SHARED[GROUP_OF[item]];
+    /* Tables of prices may be of floats, whose sum would be rounded to one. */
+    if (GROUP_OF[item] >= 0 && !(s->groups[GROUP_OF[item]] & PAID)) return (double)OWN[item] + SHARED[GROUP_OF[item]];
 #endif
     return OWN[item];
 }

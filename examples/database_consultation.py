@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 import sqlalchemy
-from sqlalchemy.pool import StaticPool
+from sqlalchemy.pool import NullPool, StaticPool
 
 from farthing import Decision, consult
 from farthing.datasets import load_heart_disease
@@ -23,7 +23,9 @@ QUICK = ("age", "sex", "cp")
 def database(url: str | None = None) -> sqlalchemy.Engine:
     """Return a database with the tables ``chart`` and ``lab``, of the patients of heart disease."""
     memory: dict[str, Any] = {"connect_args": {"check_same_thread": False}, "poolclass": StaticPool}
-    engine = sqlalchemy.create_engine("sqlite://", **memory) if url is None else sqlalchemy.create_engine(url)
+    # A query that was given up keeps its connection until the server ends it, so none is shared.
+    given = {"poolclass": NullPool} if url else memory
+    engine = sqlalchemy.create_engine(url or "sqlite://", **given)
     heart = load_heart_disease()
     slow = [name for name in heart.X.columns if name not in QUICK]
     tables = {"chart": heart.X[list(QUICK)], "lab": heart.X[slow]}

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-
 import numpy as np
 import pytest
 from examples import panel_consultation, text_blocks
-from tests.postgres import close, running_postgres
+from tests.postgres import running_postgres
 
 from farthing import REFUSED, consult
 from farthing.datasets import load_heart_disease
@@ -61,9 +59,8 @@ def test_a_slow_table_of_postgresql_is_given_up_after_its_time_limit() -> None:
     sqlalchemy = pytest.importorskip("sqlalchemy", reason="sources over SQL need the extra farthing[sql]")
     from examples import database_consultation as example  # noqa: PLC0415
 
-    with running_postgres() as url, ExitStack() as ended:
+    with running_postgres() as url:
         engine = example.database(url)
-        ended.callback(close, engine)
         heart = load_heart_disease()
         model = BudgetTreeClassifier(costs=example.sources(engine).costs("USD"), max_depth=4)
         patient = int(model.fit(heart.X, heart.y).spend(heart.X).argmax())

@@ -158,8 +158,8 @@ public:
                                                              step.has_value(), peers_.get()),
                         options, columns, rows, owned, ledger, send_others);
         }
-        return grow(GradientTarget<GradientSums::unit>(span(gradients), {}, l2, 0, options_.n_threads, step_size, false,
-                                                       peers_.get()),
+        return grow(GradientTarget<GradientSums::unit>(span(gradients), {}, l2, 0, options_.n_threads, step_size,
+                                                       step.has_value(), peers_.get()),
                     options, columns, rows, owned, ledger, send_others);
     }
 

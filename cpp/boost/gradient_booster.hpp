@@ -169,7 +169,7 @@ private:
                 GradientTarget<GradientSums::packed>({gradients, n}, {}, l2, 0, n_threads, step, true, peers), rules,
                 options, owned, space);
         }
-        return grow_on(GradientTarget<GradientSums::unit>({gradients, n}, {}, l2, 0, n_threads, step, false, peers),
+        return grow_on(GradientTarget<GradientSums::unit>({gradients, n}, {}, l2, 0, n_threads, step, true, peers),
                        rules, options, owned, space);
     }
 

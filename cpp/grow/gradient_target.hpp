@@ -1,6 +1,7 @@
 // gradient_target: gradients and hessians as a target (see target.hpp), for boosted trees.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdint>
@@ -42,13 +43,24 @@ inline int bits_for(index_t n) {
 // float.
 inline bool can_pack(index_t n) { return 62 - 2 * bits_for(n) >= 24; }
 
+// Gradients beside a number of rows keep this many bits. The others of a double are left for its rounding errors, so
+// that root_histogram_update.hpp has few rows to correct.
+constexpr int kUnitBits = 32;
+
+// The bits of a sum of gradients.
+inline int gradient_sum_bits(GradientSums sums, index_t n) {
+    const int row_bits = bits_for(n);
+    if (sums == GradientSums::packed) return 62 - row_bits;
+    return sums == GradientSums::unit ? std::min(62, kUnitBits + row_bits) : 62;
+}
+
 template <GradientSums kSums>
 class GradientTarget {
 public:
     using Row = std::conditional_t<kSums == GradientSums::full, GradientRow, std::int64_t>;
     static constexpr bool kSparseValues = false;  // boosted values are rarely zero
     static constexpr bool kCentersCuts = false;  // boosted trees are small, so their nodes have few empty bins
-    static constexpr bool kUpdatesRoot = kSums == GradientSums::packed;  // see root_histogram_update.hpp
+    static constexpr bool kUpdatesRoot = kSums != GradientSums::full;  // see root_histogram_update.hpp
     static constexpr bool kAddsRows = false;
     static constexpr bool kMonotonic = true;
     static constexpr index_t kWidth = kSums == GradientSums::packed ? 1 : kSums == GradientSums::unit ? 2 : 3;
@@ -59,10 +71,10 @@ public:
     GradientTarget(Span<const double> gradients, Span<const double> hessians, double l2, double min_hessian = 0,
                    int n_threads = 1, double step = 1, bool on_grid = false, Peers* peers = nullptr)
         : n_all_(all_rows(peers, gradients.size)), row_bits_(kSums == GradientSums::packed ? bits_for(n_all_) : 0),
-          g_(to_fixed_point(gradients, n_all_, peers, 62 - row_bits_, n_threads)),
+          g_(to_fixed_point(gradients, n_all_, peers, gradient_sum_bits(kSums, n_all_), n_threads)),
           h_(kSums == GradientSums::full ? to_fixed_point(hessians, n_all_, peers, 62, n_threads) : FixedPoint{}),
           l2_(l2), min_hessian_(min_hessian), step_(step) {
-        if constexpr (kSums == GradientSums::packed) {
+        if constexpr (kUpdatesRoot) {
             const int threads = threads_for(n_threads, gradients.size / 16384);
             std::atomic<index_t> n_fine{0};
             parallel_ranges(gradients.size, threads, [&](index_t begin, index_t end) {
@@ -73,7 +85,7 @@ public:
                     //        gradient sum (signed)  |  number of rows
                     // Adding packed rows adds both fields. The count cannot overflow into the gradients: row_bits_
                     // holds all rows.
-                    g_.values[i] = g_.values[i] * (std::int64_t{1} << row_bits_) + 1;
+                    if (kSums == GradientSums::packed) g_.values[i] = g_.values[i] * row_step() + 1;
                 }
                 n_fine += n_fine_here;
             });
@@ -132,9 +144,12 @@ public:
     std::int64_t step(const std::int64_t* sums, const ValueBounds& bounds) const {
         return std::llrint(level(sums, bounds) * step_ / g_.unit);
     }
-    // A packed sum after the gradients of all its rows decreased by `step`.
-    std::int64_t moved(std::int64_t sum, std::int64_t step) const {
-        return sum - step * n_rows(&sum) * (std::int64_t{1} << row_bits_);
+    // What a row contributes after its gradient decreased by `step`.
+    std::int64_t moved(std::int64_t row, std::int64_t step) const { return row - step * row_step(); }
+    // OUT out (width,): increased by the sums after the gradients of all their rows decreased by `step`.
+    void add_moved(const std::int64_t* sums, std::int64_t step, std::int64_t* out) const {
+        out[0] += sums[0] - step * n_rows(sums) * row_step();
+        if constexpr (kSums == GradientSums::unit) out[1] += sums[1];
     }
 
     bool pure(const std::int64_t*) const { return false; }
@@ -194,6 +209,7 @@ private:
     double step_;
     bool on_grid_ = false;
 
+    std::int64_t row_step() const { return std::int64_t{1} << row_bits_; }
     double mean(const std::int64_t* sums) const {
         const double h = hessian(sums) + l2_;
         return h > 0 ? gradient(sums) / h : 0.0;

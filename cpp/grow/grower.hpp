@@ -144,8 +144,7 @@ private:
         if (!options_.peers) return;
         if constexpr (Target::kUpdatesRoot) {
             if (search_.root_is_known()) {
-                root.sums[0] = search_.known_root_sum();
-                return;
+                return search_.known_root_sums(root.sums.data());
             }
         }
         if constexpr (LeafSearch<Target>::kCountsAhead) {

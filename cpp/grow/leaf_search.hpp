@@ -93,10 +93,11 @@ public:
         find_splits(root, nullptr, HistogramSource::counted, true);
     }
     bool root_is_known() const { return Target::kUpdatesRoot && root_update_ && root_update_->ready(); }
-    // The sum of the root's rows, if its histogram is known.
-    std::int64_t known_root_sum() const {
+    // OUT sums (width,): those of the root's rows, if its histogram is known.
+    void known_root_sums(std::int64_t* sums) const {
         const std::vector<std::int64_t>& root = root_update_->root();
-        return std::accumulate(root.begin(), root.begin() + table_.first_bin[1], std::int64_t{0});
+        std::fill(sums, sums + width_, 0);
+        for (index_t i = 0; i < table_.first_bin[1] * width_; ++i) sums[i % width_] += root[static_cast<std::size_t>(i)];
     }
 
     // Finds the histograms and best splits of one leaf (large is null) or of two siblings, in parallel over columns.
@@ -437,7 +438,8 @@ private:
             const std::int64_t step = target_.step(leaf.sums.data(), leaf.bounds);
             for (index_t c = 0; c < n_columns(); ++c) {
                 if (!leaf.constant.has(c)) continue;
-                root_update_->add_constant_column(table_, target_, columns_[c], rows_[leaf.begin], leaf.sums[0], step);
+                root_update_->add_constant_column(table_, target_, columns_[c], rows_[leaf.begin],
+                                                  leaf.sums.data(), step);
             }
             leaf.counted_for_next_root = true;
             root_update_->count_leaf();

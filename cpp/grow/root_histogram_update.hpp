@@ -42,7 +42,7 @@ public:
         complete_ = false;
         leaves_left_ = n_all / kRowsPerLeaf;
         active_ = !disabled_ && leaves_left_ > 1 && target.steps_on_grid();
-        if (active_) next_root_.assign(static_cast<std::size_t>(table.n_all_bins()), 0);
+        if (active_) next_root_.assign(static_cast<std::size_t>(table.n_all_bins() * Target::kWidth), 0);
     }
 
     // Called if the tree has too many leaves, or one whose histogram is unknown. Later trees most likely do, too, and
@@ -62,13 +62,16 @@ public:
     template <class Target>
     void add_column(const BinnedTable& table, const Target& target, index_t column, const std::int64_t* cells,
                     std::int64_t step) {
-        const index_t end = table.first_bin[column + 1];
-        for (index_t i = table.first_bin[column]; i < end; ++i) next_root_[i] += target.moved(cells[i], step);
+        const index_t end = table.first_bin[column + 1] * Target::kWidth;
+        for (index_t i = table.first_bin[column] * Target::kWidth; i < end; i += Target::kWidth) {
+            target.add_moved(cells + i, step, next_root_.data() + i);
+        }
     }
     template <class Target>
     void add_constant_column(const BinnedTable& table, const Target& target, index_t column, index_t row,
-                             std::int64_t sum, std::int64_t step) {
-        next_root_[table.first_bin[column] + table.column(column)[row]] += target.moved(sum, step);
+                             const std::int64_t* sums, std::int64_t step) {
+        const index_t cell = (table.first_bin[column] + table.column(column)[row]) * Target::kWidth;
+        target.add_moved(sums, step, next_root_.data() + cell);
     }
 
     // After a tree whose leaves were all added: the targets that rows[0 .. n) will have if their gradients decrease
@@ -97,8 +100,8 @@ private:
     bool complete_ = false;                // next_root_ and expected_ cover the whole last tree
     double unit_ = 0;                      // grid unit they are on
     index_t leaves_left_ = 0;
-    std::vector<std::int64_t> root_;       // (n_all_bins,)
-    std::vector<std::int64_t> next_root_;  // (n_all_bins,)
+    std::vector<std::int64_t> root_;       // (n_all_bins, width)
+    std::vector<std::int64_t> next_root_;  // (n_all_bins, width)
     std::vector<std::int64_t> expected_;   // (n,): targets after the step
 
     // Corrects the sums for rows whose targets are not as expected, with those of all peers; false if there are too many.
@@ -121,7 +124,7 @@ private:
         for (const index_t row : changed) {
             const std::int64_t difference = target.row(row) - expected_[row];
             for (index_t j = 0; j < table.n_columns(); ++j) {
-                sums[table.first_bin[j] + table.column(j)[row]] += difference;
+                sums[(table.first_bin[j] + table.column(j)[row]) * Target::kWidth] += difference;
             }
         }
         add_up(peers, corrections);

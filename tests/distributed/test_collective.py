@@ -181,6 +181,19 @@ def test_any_rows_at_any_peer(name: str, data: st.DataObject) -> None:
         assert_same_bits(alone, together)
 
 
+def test_more_rows_than_packed_sums_hold() -> None:
+    """Beyond half a million rows, a root is still carried from tree to tree, with the rows of all peers."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(530_000, 2))
+    y = X[:, 0] * (X[:, 1] > 0) + rng.normal(size=len(X))
+    rows = TrainingSet.of(X, y, np.ones(len(X)), CostSheet.of(None, Schema.learn(X).names), None)
+    estimator = GreedyMiserRegressor(n_estimators=4, max_depth=2)
+    alone = clone(estimator).fit_rows(rows)
+    places = [np.arange(0, len(X), 3), np.flatnonzero(np.arange(len(X)) % 3)]
+    for together in fit_among(estimator, rows, places, []):
+        assert_same_bits(alone, together)
+
+
 @pytest.mark.parametrize("name", ["model ledger", "row ledger", "gradient boosting", "forest"])
 def test_continues_from_saved_rounds(name: str) -> None:
     estimator = ESTIMATORS[name]

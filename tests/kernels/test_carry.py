@@ -52,6 +52,12 @@ def assert_as_counted(X: NDArray[np.float64], y: NDArray[np.float64], **options:
     return one.n_updated_roots
 
 
+def test_carried_sums_beyond_packed_ones():
+    """Of more than half a million rows, sums and numbers of rows are separate integers."""
+    X = table(530_000)[:, :3]
+    assert assert_as_counted(X, target(table(530_000)), max_depth=2) >= ROUNDS - 3
+
+
 @pytest.mark.parametrize(
     "options",
     [

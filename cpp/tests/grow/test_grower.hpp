@@ -384,7 +384,8 @@ inline void partitions_are_stable() {
 }
 
 // Forty columns, so that sparse rows read whole words; squared loss, so that root histograms are updated.
-inline void root_histograms_updated_between_rounds_equal_those_counted_from_rows() {
+template <GradientSums kSums>
+void update_roots_and_compare() {
     const Values values = make_values(10000, 40, 23);
     Prices prices(40);
     GrowOptions options;
@@ -405,7 +406,7 @@ inline void root_histograms_updated_between_rounds_equal_those_counted_from_rows
         Workspace workspace;
         RootHistogramUpdate root_update;
         for (int round = 0; round < 6; ++round) {
-            const GradientTarget<GradientSums::packed> target(view(residuals), {}, 0, 0, n_threads, 0.3, true);
+            const GradientTarget<kSums> target(view(residuals), {}, 0, 0, n_threads, 0.3, true);
             Workspace other;
             const Grown reused = grow(table, target, prices.sheet(), options, workspace, &root_update);
             CHECK(same(reused, grow(table, target, prices.sheet(), options, other)));
@@ -414,6 +415,11 @@ inline void root_histograms_updated_between_rounds_equal_those_counted_from_rows
         }
         CHECK(root_update.n_reused() >= 3);
     }
+}
+
+inline void root_histograms_updated_between_rounds_equal_those_counted_from_rows() {
+    update_roots_and_compare<GradientSums::packed>();
+    update_roots_and_compare<GradientSums::unit>();
 }
 
 inline void test_grower() {

@@ -148,6 +148,26 @@ def test_any_partitions(on_cluster: Client, cuts: list[int], charge: str, is_fra
 
 
 @pytest.mark.parametrize("charge", ["model", "row"])
+def test_early_stopping_on_a_distributed_validation_part(on_cluster: Client, charge: str) -> None:
+    """The held-out rows are in all partitions; their loss ends the fit at the round of one process."""
+    X, y, _ = numbers()
+    y = y + 3 * np.random.default_rng(0).normal(size=len(y))  # noise that many trees learn by heart
+    estimator = GreedyMiserRegressor(
+        **{**MISER, "n_estimators": 40, "learning_rate": 0.5},
+        charge=charge,
+        validation_fraction=0.3,
+        n_iter_no_change=3,
+        random_state=1,
+    )
+    alone = clone(estimator).fit(X, y)
+    together = clone(estimator).fit(cut_array(X, CUTS), cut_array(y, CUTS))
+    assert together.cluster_report_.n_workers > 1
+    assert_same_bits(alone, together)
+    patient = clone(estimator).set_params(n_iter_no_change=None).fit(cut_array(X, CUTS), cut_array(y, CUTS))
+    assert together.cluster_report_.n_exchanges < patient.cluster_report_.n_exchanges / 2
+
+
+@pytest.mark.parametrize("charge", ["model", "row"])
 def test_frames_with_categories(on_cluster: Client, charge: str) -> None:
     X, y = frame()
     estimator = GreedyMiserRegressor(

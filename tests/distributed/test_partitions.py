@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import dask
@@ -10,8 +11,9 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from distributed import Client
 
-from farthing.distributed.collection import meta_facts, partitions
+from farthing.distributed.collection import is_persisted, meta_facts, partitions
 from farthing.errors import TableError
 
 VALUES = np.arange(30.0).reshape(10, 3)
@@ -50,6 +52,22 @@ def test_a_target_of_two_dimensions_keeps_its_columns_together() -> None:
 def test_what_does_not_fit_together(table: Any, target: Any, told: str) -> None:
     with pytest.raises(TableError, match=told):
         partitions(table, target)
+
+
+WANTED: dict[str, tuple[Any, Callable[[Any], Any]]] = {
+    "array": (da.ones((40, 3), chunks=(10, 3)), lambda table: table),
+    "slice": (da.ones((40, 3), chunks=(10, 3)), lambda table: table[:, :-1]),
+    "frame": (FRAME, lambda table: table),
+    "columns": (FRAME, lambda table: table[["a", "b"]]),
+}
+
+
+@pytest.mark.parametrize("what", WANTED)
+def test_persisted_partitions_are_known(on_cluster: Client, what: str) -> None:
+    table, wanted = WANTED[what]
+    kept = on_cluster.persist(table)
+    assert all(is_persisted(part.X) for part in partitions(wanted(kept)))
+    assert not any(is_persisted(part.X) for part in partitions(wanted(table)))
 
 
 def test_columns_are_known_before_rows_unless_they_are_objects() -> None:

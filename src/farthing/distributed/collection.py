@@ -8,6 +8,7 @@ from typing import Any
 
 import dask
 import numpy as np
+from distributed import Future
 
 from farthing.distributed.detect import is_collection
 from farthing.errors import TableError
@@ -78,6 +79,33 @@ def known_lengths(X: Any) -> list[int] | None:
     if not hasattr(X, "chunks") or np.isnan(np.sum(X.chunks[0])):
         return None
     return [int(length) for length in X.chunks[0]]
+
+
+def is_persisted(block: Any) -> bool:
+    """Return whether rows of a partition are in the memory of workers, or will be.
+
+    Dask's own `futures_of` does not find out: a slice of a persisted array names the tasks that the workers
+    hold, but its graph lacks them.
+
+    Parameters
+    ----------
+    block : Delayed
+        The partition.
+
+    Examples
+    --------
+    >>> is_persisted(dask.delayed([1.0]))
+    False
+    """
+    graph = dict(block.__dask_graph__())
+    seen, waiting = set(), [block.key]
+    while waiting:
+        key = waiting.pop()
+        if key not in graph or isinstance(graph[key], Future):
+            return True
+        seen.add(key)
+        waiting += set(getattr(graph[key], "dependencies", ())) - seen
+    return False
 
 
 def _row_blocks(X: Any) -> list[Any]:

@@ -10,10 +10,10 @@ from typing import Any
 
 import dask
 import numpy as np
-from distributed import Client, Future, futures_of, get_client
+from distributed import Client, Future, get_client
 from numpy.typing import NDArray
 
-from farthing.distributed.collection import Partition, known_lengths, meta_facts, partitions
+from farthing.distributed.collection import Partition, is_persisted, known_lengths, meta_facts, partitions
 from farthing.distributed.passes import (
     BinnedPart,
     EncodeTarget,
@@ -213,7 +213,7 @@ class _Fit:
             return cut(self.reading, place, _rows(part), whole, rules, dask_key_name=name(part))
 
         kept = [part for part in self.parts if counts[part.number]]
-        if futures_of(kept[0].X):  # already in the memory of workers, where they stay
+        if is_persisted(kept[0].X):  # they are binned where they are, unless that worker is busy
             made: list[Future] = self.client.compute([binned(part) for part in kept])
             return made
         futures: list[Future] = []

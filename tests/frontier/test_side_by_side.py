@@ -14,11 +14,12 @@ from sklearn.metrics import accuracy_score
 from sklearn.tree import DecisionTreeClassifier
 
 import farthing.frontier.schedule as schedule_module
-from farthing import sweep
+from farthing import BudgetedClassifier, sweep
 from farthing.boosting import GreedyMiserClassifier
 from farthing.datasets import load_heart_disease
 from farthing.deadline import DeadlineReached, check_deadline, deadline_end
 from farthing.frontier.side_by_side import MOST_CELLS, is_own, n_side_by_side, run_side_by_side
+from farthing.frontier.sweep_run import fit_and_score
 
 METHODS: list[Any] = [
     ("GreedyMiserClassifier", {"n_estimators": [5, 10], "tradeoff": [0.0, 0.001]}),
@@ -44,6 +45,34 @@ def test_results_are_those_of_one_fit_after_another(
     beside = points()
     monkeypatch.setattr(schedule_module, "n_side_by_side", lambda *_: 1)
     assert beside == points()
+
+
+def door_and_fits(
+    monkeypatch: pytest.MonkeyPatch, most_ahead: int
+) -> tuple[list[Any], list[tuple[str, int]]]:
+    """Return what a front door decides, and its fits in their order, with a most of cells to go ahead."""
+    fits: list[tuple[str, int]] = []
+
+    def noted(run: Any, candidate: Any, task: Any, *others: Any) -> Any:
+        fits.append((candidate.method, task[1]))
+        return fit_and_score(run, candidate, task, *others)
+
+    monkeypatch.setattr(schedule_module, "fit_and_score", noted)
+    monkeypatch.setattr(schedule_module, "n_side_by_side", lambda *_: 1)
+    monkeypatch.setattr(schedule_module, "MOST_AHEAD", most_ahead)
+    heart = load_heart_disease()
+    door = BudgetedClassifier(heart.costs, 100.0, random_state=0).fit(heart.X, heart.y)
+    found = door.decide(heart.X)
+    return [found.prediction.tolist(), found.probabilities.tolist(), found.spent.tolist(), door.chosen_], fits
+
+
+def test_fits_ahead_are_the_same_fits_and_give_the_same_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    later, in_turn = door_and_fits(monkeypatch, 0)
+    now, ahead = door_and_fits(monkeypatch, 2**14)
+    assert now[:3] == later[:3]
+    assert (now[3].method, now[3].params, now[3].score) == (later[3].method, later[3].params, later[3].score)
+    assert sorted(in_turn) == sorted(ahead)  # none is fitted that would have left the race
+    assert ahead.index(("MiserCascadeClassifier", 4)) < in_turn.index(("MiserCascadeClassifier", 4))
 
 
 def test_fits_run_at_once() -> None:

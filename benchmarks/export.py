@@ -1,11 +1,13 @@
 """Exported C: bytes and time per row beside m2cgen and emlearn, of the same models of 50 trees of 16 leaves.
 
-Bytes are those of text and constant data of the object file, `-Os`: of boosted trees of LightGBM, which
-emlearn does not take, and of a random forest of scikit-learn for two classes. The time is that of a row that
-is at hand, `-O2`, by ``farthing_tell_all``: ours keeps the account, the others keep none. Ours also holds
-what predictions of unfinished rows need, the training rows of leaves, and all digits of probabilities.
-emlearn holds the label of each leaf alone, for a vote, and six digits of each threshold. At `-O2` ours has a
-second copy of the trees for rows at hand, which `-Os` leaves out: "with the copy" is the size with it.
+The models are boosted trees of LightGBM, which emlearn does not take, and random forests of scikit-learn, for
+the largest class of five tables against the others, and boosted trees of a made table. Bytes are those of
+text and constant data of the object file, `-Os`. The time is that of a held-out row at hand, `-O2`: ours is
+``farthing_decide``, which keeps the account, and contains the gathering of the features that the model reads;
+m2cgen's ``score`` keeps none. Ours also holds what predictions of unfinished rows need, the training rows of
+leaves, and all digits of probabilities. emlearn holds the label of each leaf alone, for a vote, and six
+digits of each threshold. At `-O2` ours has a second copy of the trees for rows at hand, which `-Os` leaves
+out: "with the copy" is the size with it.
 """
 
 from __future__ import annotations
@@ -13,79 +15,125 @@ from __future__ import annotations
 import statistics
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import emlearn
+import lightgbm
+import m2cgen
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
 from benchmarks.measure import Line
+from farthing.datasets import load_table
 from farthing.export import FLAGS, Program, export_model
 from farthing.forests import from_model
 
 HOW: Final = (
-    "The times are medians of nine runs in alternation, each of 20,000 rows, by the processor's clock. Other "
-    "programs ran on both cores meanwhile, so the ratios count, not the times."
+    "The times are medians of nine runs in alternation, each of 20,000 calls, by the processor's clock."
 )
 _N_FEATURES: Final = 20
+_N_TIMED: Final = 2000
+_TABLES: Final = ("adult", "covtype", "letter", "miniboone_tiny", "satellite")
 _OURS: Final = """
-    farthing_state walk;
     double values[FARTHING_FEATURES];
+    uint32_t acquired[FARTHING_WORDS];
     int i;
     for (i = 0; i < FARTHING_FEATURES; ++i) values[i] = row[PLACE[i]];
-    farthing_start(&walk, HUGE_VAL);
-    farthing_tell_all(&walk, values);
-    return farthing_decision(&walk).value[0];
+    return farthing_decide(values, acquired).value[0];
 """
 _DRIVER: Final = """
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 %s
+static double rows[%d][%d];
 static double one(double *row) { %s }
-int main(void) {
-    static double rows[1000][%d];
+int main(int count, char **given) {
+    const int n = (int)(sizeof rows / sizeof rows[0]);
     double sum = 0.0;
-    int i, j;
+    int i;
     clock_t begin;
-    srand(1);
-    for (i = 0; i < 1000; ++i) for (j = 0; j < %d; ++j) rows[i][j] = rand() / (double)RAND_MAX * 4 - 2;
+    FILE *file = count > 1 ? fopen(given[1], "rb") : 0;
+    if (!file || fread(rows, sizeof rows, 1, file) != 1) return 1;
     begin = clock();
-    for (i = 0; i < 20000; ++i) sum += one(rows[i %% 1000]);
+    for (i = 0; i < 20000; ++i) sum += one(rows[i %% n]);
     printf("%%.3f %%.17g\\n", (clock() - begin) * (1e9 / CLOCKS_PER_SEC) / 20000, sum);
     return 0;
 }
 """
 
 
+@dataclass(frozen=True)
+class _Case:
+    """A rival's model and rows that it was not fitted on."""
+
+    name: str
+    model: Any
+    rows: NDArray[np.float64]
+
+
 def run(threads: int) -> list[Line]:  # noqa: ARG001 - one row at a time
     """Compare bytes and nanoseconds."""
-    import m2cgen  # noqa: PLC0415 - a rival, which only this benchmark needs
-
-    rival, ours = make_model()
+    lines: list[Line] = []
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "theirs.c").write_text(m2cgen.export_to_c(rival))
-        export_model(ours, folder, name="ours")
-        own, theirs = _size(folder, "ours"), _size(folder, "theirs")
-        boosted = Line("text and data, boosted trees", "m2cgen", own, theirs, own / theirs, 1.0, "B")
-        wide = _size(folder, "ours", "-DFARTHING_FAST=1")
-        copied = Line(
-            "text and data, boosted trees, with the copy", "m2cgen", wide, theirs, wide / theirs, None, "B"
-        )
-        return [
-            boosted,
-            copied,
-            *_forest_sizes(folder / "forest"),
-            _times(folder, ours),
-            _large(folder / "large"),
-        ]
+        for number, case in enumerate(_cases()):
+            lines += _compare(case, Path(name) / str(number))
+        lines.append(_large(Path(name) / "large"))
+    return lines
+
+
+def _cases() -> Iterator[_Case]:
+    """Yield both kinds of models of each table, and boosted trees of a made one."""
+    for name in _TABLES:
+        X, y = _table(name)
+        n_fitted = len(X) * 2 // 3
+        rows = np.ascontiguousarray(X[n_fitted:][:_N_TIMED])
+        boosted = lightgbm.LGBMClassifier(n_estimators=50, num_leaves=16, n_jobs=1, verbose=-1)
+        forest = RandomForestClassifier(50, max_leaf_nodes=16, random_state=0)
+        for kind, model in (("boosted trees", boosted), ("random forest", forest)):
+            yield _Case(f"{name}, {kind}", model.fit(X[:n_fitted], y[:n_fitted]), rows)
+    rival, _ = make_model()
+    yield _Case("made table, boosted trees", rival, _made_rows())
+
+
+def _table(name: str, n_rows: int = 12_000) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return numeric columns of complete rows, and whether a row is of the largest class."""
+    table = load_table(name)
+    X = pd.DataFrame(table.X).select_dtypes("number").to_numpy(np.float64)
+    kept = np.random.default_rng(0).permutation(np.flatnonzero(~np.isnan(X).any(axis=1)))[:n_rows]
+    y = np.asarray(table.y)[kept]
+    labels, counts = np.unique(y, return_counts=True)
+    return X[kept], (y == labels[counts.argmax()]).astype(np.int64)
+
+
+def _made_rows() -> NDArray[np.float64]:
+    return np.random.default_rng(1).normal(size=(_N_TIMED, _N_FEATURES))
+
+
+def _compare(case: _Case, folder: Path) -> list[Line]:
+    """Compare the bytes and the time of one model."""
+    model = from_model(case.model)
+    export_model(model, folder, name="ours")
+    (folder / "theirs.c").write_text(m2cgen.export_to_c(case.model))
+    own, theirs, copied = (
+        _size(folder, "ours"), _size(folder, "theirs"), _size(folder, "ours", "-DFARTHING_FAST=1")
+    )  # fmt: skip
+    lines = [
+        Line(f"{case.name}: bytes", "m2cgen", own, theirs, own / theirs, 1.0, "B"),
+        Line(f"{case.name}: bytes with the copy", "m2cgen", copied, theirs, copied / theirs, None, "B"),
+    ]
+    if isinstance(case.model, RandomForestClassifier):
+        in_emlearn = _emlearn_size(case, folder)
+        lines.append(Line(f"{case.name}: bytes", "emlearn", own, in_emlearn, own / in_emlearn, 1.0, "B"))
+    return [*lines, _times(case, folder, model)]
 
 
 def make_model(n_trees: int = 50, n_leaves: int = 16) -> tuple[Any, Any]:
     """Return trees of LightGBM, and the same as our model."""
-    import lightgbm  # noqa: PLC0415 - a rival, which only benchmarks need
-
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5000, _N_FEATURES))
     y = X[:, 0] * X[:, 1] + np.sin(X[:, 2] * 3) + X[:, 3:8].sum(axis=1)
@@ -101,49 +149,40 @@ def _size(folder: Path, name: str, *options: str) -> float:
     return float(text + data)
 
 
-def _forest_sizes(folder: Path) -> list[Line]:
-    """Compare the bytes of a random forest for two classes."""
-    import emlearn  # noqa: PLC0415 - rivals, which only this benchmark needs
-    import m2cgen  # noqa: PLC0415
-
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(5000, _N_FEATURES))
-    y = X[:, 0] * X[:, 1] + np.sin(X[:, 2] * 3) + X[:, 3:8].sum(axis=1) > 0
-    model = RandomForestClassifier(50, max_leaf_nodes=16, random_state=0).fit(X, y.astype(int))
-    export_model(from_model(model), folder, name="ours")
-    (folder / "m2cgen.c").write_text(m2cgen.export_to_c(model))
-    emlearn.convert(model, method="inline", dtype="float").save(file=str(folder / "votes.h"), name="votes")
-    (folder / "emlearn.c").write_text(
-        f'#include "votes.h"\nint run(const float *x) {{ return votes_predict(x, {_N_FEATURES}); }}\n'
-    )
-    own, in_m2cgen = _size(folder, "ours"), _size(folder, "m2cgen")
-    in_emlearn = _size(folder, "emlearn", "-I", emlearn.includedir)
-    return [
-        Line("text and data, random forest", name, own, theirs, own / theirs, 1.0, "B")
-        for name, theirs in (("m2cgen", in_m2cgen), ("emlearn", in_emlearn))
-    ]
+def _emlearn_size(case: _Case, folder: Path) -> float:
+    """Return the bytes of a random forest by emlearn."""
+    made = emlearn.convert(case.model, method="inline", dtype="float")
+    made.save(file=str(folder / "votes.h"), name="votes")
+    call = f"votes_predict(x, {case.rows.shape[1]})"
+    (folder / "emlearn.c").write_text(f'#include "votes.h"\nint run(const float *x) {{ return {call}; }}\n')
+    return _size(folder, "emlearn", "-I", emlearn.includedir)
 
 
 def _large(folder: Path) -> Line:
     """Compare a row of 200 trees of 31 leaves with the time that it may take."""
-    _, ours = make_model(200, 31)
+    rival, ours = make_model(200, 31)
     export_model(ours, folder, name="ours")
-    _build(folder, "ours", _head(ours), _OURS)
+    case = _Case("made table", rival, _made_rows())
+    _build(folder, "ours", _head(ours), _OURS, case)
     found = statistics.median(_nanoseconds(folder / "ours") for _ in range(9))
     return Line("one row at hand, 200 trees of 31 leaves", "2 us", found, 2000.0, found / 2000, 1.0, "ns")
 
 
-def _times(folder: Path, model: Any) -> Line:
+def _times(case: _Case, folder: Path, model: Any) -> Line:
     """Compare the time of a row at hand."""
-    _build(folder, "ours", _head(model), _OURS)
-    _build(folder, "theirs", "double score(double *input);", "return score(row);")
+    _build(folder, "ours", _head(model), _OURS, case)
+    if hasattr(case.model, "classes_"):
+        declared, call = "void score(double *, double *);", "double out[2]; score(row, out); return out[0];"
+    else:
+        declared, call = "double score(double *);", "return score(row);"
+    _build(folder, "theirs", declared, call, case)
     found: dict[str, list[float]] = {"ours": [], "theirs": []}
     for _ in range(9):
         for name, times in found.items():
             times.append(_nanoseconds(folder / name))
     ratio = statistics.median(a / b for a, b in zip(found["ours"], found["theirs"], strict=True))
     ours, theirs = (statistics.median(times) for times in found.values())
-    return Line("one row at hand, with the account", "m2cgen", ours, theirs, ratio, 1.0, "ns")
+    return Line(f"{case.name}: one row, with the account", "m2cgen", ours, theirs, ratio, 1.0, "ns")
 
 
 def _head(model: Any) -> str:
@@ -151,13 +190,15 @@ def _head(model: Any) -> str:
     return f'#include "ours.h"\nstatic const int PLACE[] = {{{places}}};'
 
 
-def _build(folder: Path, name: str, head: str, body: str) -> None:
-    (folder / f"{name}_main.c").write_text(_DRIVER % (head, body, _N_FEATURES, _N_FEATURES))
+def _build(folder: Path, name: str, head: str, body: str, case: _Case) -> None:
+    (folder / f"{name}_main.c").write_text(_DRIVER % (head, *case.rows.shape, body))
+    case.rows.tofile(folder / "rows.bin")
     compile_c([folder / f"{name}_main.c", folder / f"{name}.c"], folder / name, "-O2")
 
 
 def _nanoseconds(program: Path) -> float:
-    ran = subprocess.run([str(program)], capture_output=True, text=True, check=True)
+    given = [str(program), str(program.with_name("rows.bin"))]
+    ran = subprocess.run(given, capture_output=True, text=True, check=True)
     return float(ran.stdout.split()[0])
 
 

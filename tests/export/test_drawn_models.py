@@ -14,11 +14,13 @@ from experiments.lib.export_replays import replay_c, replay_node, write_c, write
 from experiments.lib.export_walks import record
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.export.walking import assert_all_at_once, c_walk
 
 from farthing.adaptive import AdaptLinClassifier
 from farthing.boosting import AdaBoostClassifier, AdaBoostRSClassifier, GreedyMiserClassifier
 from farthing.cascades import CSTCClassifier
 from farthing.costs import CostSheet, Group
+from farthing.export import Program
 from farthing.forests import BudgetForestClassifier, BudgetTreeClassifier
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
@@ -69,6 +71,8 @@ def test_drawn_models_walk_alike(make: Any, table: tuple[Any, Any, CostSheet], l
         records, folder = record(model, X, 20), Path(name)
         write_c(model, records, folder)
         assert replay_c(folder, "gcc", [level]).walks == len(records)
+        if not Program.of(model).answer_width:
+            assert_all_at_once(model, c_walk(model, folder, options=("-O1",), name="whole"), X)
         if shutil.which("node"):
             write_js(model, records, folder)
             assert replay_node(folder).walks == len(records)

@@ -97,6 +97,17 @@ class CWalk:
     def tell_all(self, values: Sequence[float]) -> None:
         self._library.farthing_tell_all(self._state, (ctypes.c_double * max(1, len(values)))(*values))
 
+    def decide(self, values: Sequence[float]) -> tuple[float, list[float], tuple[str, ...]] | None:
+        """Return spend, results and what was paid for by the call without a state, if there is one."""
+        if not hasattr(self._library, "farthing_decide"):
+            return None
+        call, names = self._library.farthing_decide, self._program.prices.names
+        call.restype = self._library.farthing_decision.restype
+        bought = (ctypes.c_uint32 * max(1, -(-len(names) // 32)))()
+        result = call((ctypes.c_double * max(1, len(values)))(*values), bought)
+        paid = tuple(name for item, name in enumerate(names) if bought[item // 32] >> item % 32 & 1)
+        return result.spent, list(result.value), paid
+
     def refuse(self) -> None:
         assert self._library.farthing_refuse(self._state) == 0
 
@@ -164,6 +175,11 @@ def assert_all_at_once(model: Any, other: Any, table: Any, n_rows: int = 20) -> 
         other.tell_all(values)
         assert other.ask is None
         _same_decision(model.fitted_, walk, other)
+        if number % 4 == 2 and (made := other.decide(values)) is not None:
+            other.start(None, {})
+            other.tell_all(values)
+            _, value, spent = other.decision
+            assert made == (spent, value, other.acquired)
 
 
 def _same_decision(fitted: Any, walk: Any, other: Any) -> None:

@@ -31,8 +31,9 @@ def stack_bytes(program: Program, tables: Tables) -> int:
         doubles += (height + 1) * width
         other += 4 * height
     if n.get("PLAN_AT_ONCE"):
-        doubles += items + 1 + 3 * 12  # values, and the nodes of the trees that go down together
-        other += items + 1
+        words = -(-items // 32)
+        # Values in single precision, features seen, and local copies of these and of the sums.
+        doubles += items + 1 + program.n_outputs + 2 * (words + 1)
     if n.get("DRAWN_UNITS"):
         doubles += 10
     total = 8 * doubles + other + _CALLS * _FRAME

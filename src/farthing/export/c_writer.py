@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from farthing.export.c_devices import device_files
-from farthing.export.c_fast import FAST_SWITCH, fast_nodes
+from farthing.export.c_fast import AT_ONCE_CALL, FAST_SWITCH, fast_trees
 from farthing.export.c_links import conclusions, widest
 from farthing.export.c_stack import stack_bytes
 from farthing.export.c_text import array, comment, identifier, number
@@ -49,11 +49,12 @@ def write_c(program: Program, name: str) -> Written:
         *_constants(tables),
         *(array(key, table) for key, table in tables.tables.items()),
         *_macros(program, tables),
-        fast_nodes(tables) if n.get("PLAN_AT_ONCE") else "",
         *(runtime(f"{part}.c") for part in parts),
+        fast_trees(tables) if n.get("PLAN_AT_ONCE") else "",
         conclusions(program, tables),
         *(runtime(f"{part}.c") for part in plan),
         runtime("decision.c"),
+        runtime("at_once.c") if n.get("PLAN_AT_ONCE") else "",
     ]
     return Written(
         {f"{name}.h": header, f"{name}.c": "\n".join(source), **device_files(program, name)},
@@ -207,6 +208,7 @@ def _header(program: Program, tables: Tables, name: str, fields: Sequence[tuple[
         "} farthing_result;\n",
         '#ifdef __cplusplus\nextern "C" {\n#endif',
         _API.replace("@", _further_calls(program, tables)),
+        *([AT_ONCE_CALL] if tables.numbers.get("PLAN_AT_ONCE") else []),
         "#ifdef __cplusplus\n}\n#endif\n",
         f"#endif /* {guard} */\n",
     ]
@@ -266,7 +268,11 @@ def _constants(tables: Tables) -> list[str]:
 def _macros(program: Program, tables: Tables) -> list[str]:
     n = tables.numbers
     wide = max(widest(program.link, program.n_outputs), program.n_outputs, program.n_results)
-    lines = [f"#define FARTHING_WIDEST {wide}"]
+    lines = [
+        f"#define FARTHING_WIDEST {wide}",
+        # Whole prices add up to the same in any order, and faster.
+        f"typedef {'int32_t' if n['PRICES_WHOLE'] else 'double'} spend;",
+    ]
     if tables.trees is not None:
         lines += [
             f"#define TREE_COMPARES {'<' if n['TREE_STRICT'] else '<='}",

@@ -47,6 +47,8 @@ def _tests_and_rows(table: TreeTable, given: Sequence[tuple[float, ...]]) -> lis
     ]
 
 
+# Trees of more nodes have no second copy for rows at hand, since compilers would take minutes.
+MOST_NODES = 40_000
 _KINDS = {
     TreePlan: "tree", StationPlan: "station", VotePlan: "vote", ClassVotePlan: "class_vote",
     DrawnVotePlan: "drawn", MessagePlan: "message",
@@ -103,9 +105,12 @@ class Tables:
 
     def _add_prices(self, program: Program) -> None:
         prices = program.prices
-        self.tables["OWN"] = real(prices.own)
+        everything = np.concatenate([prices.own, prices.shared])
+        are_whole = bool((everything == np.rint(everything)).all() and np.abs(everything).sum() < 2**31)
+        price_table = (lambda each: whole(map(int, each))) if are_whole else real
+        self.tables["OWN"] = price_table(prices.own)
         if len(prices.shared):
-            self.tables["SHARED"] = real(prices.shared)
+            self.tables["SHARED"] = price_table(prices.shared)
             self.tables["GROUP_OF"] = Table(whole([-1, *prices.group_of]).kind, list(prices.group_of))
         self.numbers |= {
             "FARTHING_FEATURES": prices.n_columns,
@@ -113,6 +118,7 @@ class Tables:
             "FARTHING_GROUPS": len(prices.shared),
             "FARTHING_OUTPUTS": program.n_outputs,
             "FARTHING_RESULTS": program.n_results,
+            "PRICES_WHOLE": int(are_whole),
         }
 
     def _add_trees(self, program: Program, table: TreeTable, *, adds: bool = True) -> None:
@@ -172,11 +178,13 @@ class Tables:
             self.tables["COVER"] = whole(int(row[-1]) for row in distinct)
 
     def _add_ways(self, table: TreeTable) -> None:
-        """Add where values that are not there go: a bit for each node, or four if missing ones differ."""
+        """Add where values that are not there go: a bit for each node, if it is enough, or four."""
         inner = [way for way, slot in zip(table.ways, table.feature, strict=True) if slot >= 0]
         missing = {way & 3 for way in inner}
-        one_way = len(missing) <= 1 and all(way >> 2 < 2 for way in inner)
-        if one_way:
+        two_ways = all(way >> 2 < 2 for way in inner)
+        one_way = len(missing) <= 1 and two_ways
+        same_ways = not one_way and two_ways and all(way >> 2 == way & 3 for way in inner)
+        if one_way or same_ways:
             codes, bits = [way >> 2 & 1 for way in table.ways], 1
         else:
             codes, bits = table.ways, 4
@@ -188,7 +196,11 @@ class Tables:
                 for first in range(0, len(codes), per_byte)
             ],
         )
-        self.numbers |= {"TREE_ONE_MISSING": int(one_way), "MISSING_WAY": min(missing, default=0)}
+        self.numbers |= {
+            "TREE_ONE_MISSING": int(one_way),
+            "TREE_SAME_WAYS": int(same_ways),
+            "MISSING_WAY": min(missing, default=0),
+        }
 
     def _tree_table(self, program: Program, predictors: Sequence[object], routes: object = None) -> TreeTable:
         prices = program.prices
@@ -203,7 +215,9 @@ class Tables:
         self.numbers |= {
             "PLAN_BLOCKS": len(plan.ends),
             "PLAN_CALLS": int(bool(plan.calls)),
-            "PLAN_AT_ONCE": int(is_tree_sum(plan) and not self.trees.sets),
+            "PLAN_AT_ONCE": int(
+                is_tree_sum(plan) and not self.trees.sets and len(self.trees.feature) <= MOST_NODES
+            ),
         }
         self._add_exits([plan.exit] if len(plan.ends) > 1 else [None])
 

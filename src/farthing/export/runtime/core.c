@@ -2,7 +2,8 @@
 
 enum { OWNED = 1, BOUGHT = 2, ANSWERED = 4, HEARD = 8, REFUSED = 16, LOOKED = 32, KNOWN = 64, MARKED = 128 };
 enum { PAID = 1, PAID_HERE = 2, DUE = 4 };
-enum { NOT_YET = -2 };
+/* What was asked: nothing yet after the last answer, or nothing at all since the start. */
+enum { NOT_YET = -2, UNTOUCHED = -3 };
 
 static int32_t policy_wants(farthing_state *s);
 static void policy_hear(farthing_state *s, int32_t item);
@@ -10,7 +11,8 @@ static void policy_refuse(farthing_state *s, int32_t item);
 static void policy_start(farthing_state *s);
 static void policy_output(farthing_state *s, double *out);
 #if FARTHING_FAST
-static void policy_take_all(farthing_state *s);
+static int is_whole(const double *values);
+static void policy_take_all(farthing_state *s, const double *values);
 #endif
 #if PLAN_HANDOVER
 static int32_t handover_wants(farthing_state *s);
@@ -39,7 +41,7 @@ static void mark(farthing_state *s, int32_t item)
 /* The spend with all marked items, added in the order of the cost sheet; the marks are taken away. */
 static double spent_with_marked(farthing_state *s)
 {
-    double sum = 0.0;
+    spend sum = 0;
     int i;
     for (i = 0; i < FARTHING_ITEMS; ++i) {
         if (s->flags[i] & (BOUGHT | MARKED)) sum += OWN[i];
@@ -98,7 +100,7 @@ void farthing_start(farthing_state *s, double budget)
 {
     memset(s, 0, sizeof *s);
     s->limit = budget * (1 + 1e-12);
-    s->asked = NOT_YET;
+    s->asked = UNTOUCHED;
 #if DRAWN_UNITS
     s->budget = budget;
 #endif
@@ -107,9 +109,10 @@ void farthing_start(farthing_state *s, double budget)
 
 int farthing_known(farthing_state *s, int32_t feature, double value)
 {
-    if (s->asked != NOT_YET || feature < 0 || feature >= FARTHING_FEATURES || IS_LIST(feature)) return -1;
+    if (s->asked > NOT_YET || feature < 0 || feature >= FARTHING_FEATURES || IS_LIST(feature)) return -1;
     s->flags[feature] |= OWNED | KNOWN | ANSWERED;
     s->value[feature] = value;
+    s->asked = NOT_YET;
 #if FARTHING_GROUPS > 0
     if (GROUP_OF[feature] >= 0) s->groups[GROUP_OF[feature]] |= PAID;
 #endif
@@ -119,7 +122,7 @@ int farthing_known(farthing_state *s, int32_t feature, double value)
 int32_t farthing_next(farthing_state *s)
 {
     int32_t item;
-    if (s->asked != NOT_YET) return s->asked;
+    if (s->asked > NOT_YET) return s->asked;
     while ((item = wanted(s)) >= 0) {
         if (!(s->flags[item] & ANSWERED)) {
             if (affords(s, item)) {
@@ -196,11 +199,8 @@ void farthing_tell_all(farthing_state *s, const double *values)
 {
     int32_t item;
 #if FARTHING_FAST
-    int other = s->asked != NOT_YET || s->limit != HUGE_VAL;
-    for (item = 0; item < FARTHING_ITEMS; ++item) other |= s->flags[item] | (values[item] != values[item]);
-    if (!other) {
-        memcpy(s->value, values, FARTHING_ITEMS * sizeof *values);
-        policy_take_all(s);
+    if (s->asked == UNTOUCHED && s->limit == HUGE_VAL && is_whole(values)) {
+        policy_take_all(s, values);
         return;
     }
 #endif

@@ -1,5 +1,17 @@
 /* The prediction so far. */
 
+static void conclude(double *out, farthing_result *result)
+{
+#if PROGRAM_LABEL_CUT
+    result->label = out[0] >= LABEL_CUT ? LABEL_ABOVE : LABEL_BELOW;
+    apply_link(out);
+#else
+    apply_link(out);
+    result->label = label_of(out);
+#endif
+    memcpy(result->value, out, sizeof result->value);
+}
+
 farthing_result farthing_decision(farthing_state *s)
 {
     farthing_result result;
@@ -22,13 +34,6 @@ farthing_result farthing_decision(farthing_state *s)
     }
 #endif
     policy_output(s, out);
-#if PROGRAM_LABEL_CUT
-    result.label = out[0] >= LABEL_CUT ? LABEL_ABOVE : LABEL_BELOW;
-    apply_link(out);
-#else
-    apply_link(out);
-    result.label = label_of(out);
-#endif
-    memcpy(result.value, out, sizeof result.value);
+    conclude(out, &result);
     return result;
 }

@@ -3,6 +3,9 @@
 #if TREE_ONE_MISSING
 #define MISSED_WAY(node) MISSING_WAY
 #define REFUSED_WAY(node) (WAYS[(node) >> 3] >> ((node) & 7) & 1)
+#elif TREE_SAME_WAYS
+#define MISSED_WAY(node) (WAYS[(node) >> 3] >> ((node) & 7) & 1)
+#define REFUSED_WAY(node) MISSED_WAY(node)
 #else
 #define MISSED_WAY(node) (WAYS[(node) >> 1] >> 4 * ((node) & 1) & 3)
 #define REFUSED_WAY(node) (WAYS[(node) >> 1] >> 4 * ((node) & 1) >> 2 & 3)

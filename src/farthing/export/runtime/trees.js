@@ -4,6 +4,7 @@ const isLeaf = (node) => T.FEATURE[node] === N.LEAF;
 
 // Where a value that is refused, or missing, goes: 0 left, 1 right, 2 nowhere.
 function wayOf(node, refused) {
+  if (N.TREE_SAME_WAYS) return (T.WAYS[node >> 3] >> (node & 7)) & 1;
   if (N.TREE_ONE_MISSING) return refused ? (T.WAYS[node >> 3] >> (node & 7)) & 1 : N.MISSING_WAY;
   const ways = T.WAYS[node >> 1] >> (4 * (node & 1));
   return (refused ? ways >> 2 : ways) & 3;

@@ -182,9 +182,9 @@ def test_any_rows_at_any_peer(name: str, data: st.DataObject) -> None:
 
 
 def test_more_rows_than_packed_sums_hold() -> None:
-    """Beyond half a million rows, a root is still carried from tree to tree, with the rows of all peers."""
+    """Beyond two million rows, a root is still carried from tree to tree, with the rows of all peers."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(530_000, 2))
+    X = rng.normal(size=(2**21, 2))
     y = X[:, 0] * (X[:, 1] > 0) + rng.normal(size=len(X))
     rows = TrainingSet.of(X, y, np.ones(len(X)), CostSheet.of(None, Schema.learn(X).names), None)
     estimator = GreedyMiserRegressor(n_estimators=4, max_depth=2)

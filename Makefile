@@ -10,10 +10,14 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard cpp/*/*.hpp cpp/bindings/*.c
 demo: $(VENV)/.built
 	$(BIN)/farthing demo
 
-# One worker a core: threads within them would only stand in each other's way. Bytecode is kept, whatever the
-# environment says: workers, and the dozens of processes that tests start, would each compile everything again.
+# One worker a core, and one more, since a third of the time goes by waiting for servers, browsers and clusters. Threads
+# within workers would only stand in each other's way. Bytecode is kept, whatever the environment says: workers, and
+# the dozens of processes that tests start, would each compile everything again.
+WORKERS = $(shell $(PYTHON) -c 'import os; print(1 + len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else "auto")')
+PYTEST = PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
 test: $(VENV)/.built data-note
-	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n auto --dist worksteal
+	$(PYTEST)
 
 lint: $(VENV)/.built
 	$(BIN)/ruff check .
@@ -26,8 +30,7 @@ bench: $(VENV)/.bench
 
 # Lines and branches of src that the tests run; the page is build/coverage/index.html.
 coverage: $(VENV)/.built data-note
-	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n auto --dist worksteal \
-	  --cov --cov-report=term --cov-report=html:build/coverage
+	$(PYTEST) --cov --cov-report=term --cov-report=html:build/coverage
 
 # The site, in build/site/html. Warnings are errors, and every example is run.
 docs: $(VENV)/.docs

@@ -175,6 +175,31 @@ NumpyArray<double> normalise(const Table<double>& counts) {
     return to_numpy(std::move(shares), {counts.shape(0), counts.shape(1)});
 }
 
+// (n_rows, n_columns): scores without the largest of their row.
+NumpyArray<double> shift(const Table<double>& scores) {
+    require(scores.shape(1) > 0, "scores: at least one column");
+    auto shifted = unwritten<double>(scores.shape(0) * scores.shape(1));
+    shift_rows(matrix(scores), shifted.get());
+    return to_numpy(std::move(shifted), {scores.shape(0), scores.shape(1)});
+}
+
+// (n_rows, width): the mean over the nodes of each row of the shares of their counts, which are not negative.
+// IN  nodes: of all rows; starts (rows + 1,): where those of each begin; every row has some.
+NumpyArray<double> shares_of(const Scores& counts, const Vector<index_t>& nodes, const std::vector<index_t>& starts) {
+    const Span<const index_t> given = span(nodes);
+    require(!starts.empty() && starts.front() == 0 && starts.back() == given.size, "starts: from 0 to all nodes");
+    for (const index_t node : given)
+        require(0 <= node && node < static_cast<index_t>(counts.shape(0)), "nodes: each with counts");
+    const std::size_t n_rows = starts.size() - 1;
+    std::vector<double> shares(n_rows * counts.shape(1), 0.0);
+    for (std::size_t row = 0; row < n_rows; ++row) {
+        require(starts[row] < starts[row + 1], "starts: ascending");
+        mean_shares(counts.data(), static_cast<index_t>(counts.shape(1)),
+                    {given.data + starts[row], starts[row + 1] - starts[row]}, shares.data() + row * counts.shape(1));
+    }
+    return to_numpy(std::move(shares), {n_rows, counts.shape(1)});
+}
+
 }  // namespace
 
 void bind_reasons(nb::module_& m) {
@@ -189,6 +214,8 @@ void bind_reasons(nb::module_& m) {
     m.def("round_shares", &round_shares, "before"_a, "steps"_a, "own"_a);
     m.def("expected_fall", &fall_of, "now"_a, "after"_a, "labels"_a, "weights"_a);
     m.def("normalise", &normalise, "counts"_a);
+    m.def("shift", &shift, "scores"_a);
+    m.def("mean_shares", &shares_of, "counts"_a.noconvert(), "nodes"_a, "starts"_a);
 }
 
 }  // namespace farthing

@@ -103,4 +103,26 @@ inline void normalise_rows(const Matrix<double>& counts, double* shares) {
     }
 }
 
+// Scores without the largest of their row.   IN scores.   OUT shifted (rows, columns).
+inline void shift_rows(const Matrix<double>& scores, double* shifted) {
+    for (index_t row = 0; row < scores.n_rows; ++row) {
+        double largest = scores(row, 0);
+        for (index_t c = 1; c < scores.n_columns; ++c) largest = std::max(largest, scores(row, c));
+        for (index_t c = 0; c < scores.n_columns; ++c) shifted[row * scores.n_columns + c] = scores(row, c) - largest;
+    }
+}
+
+// The mean over some nodes of the shares of their counts.
+// IN  counts (n_nodes, width); nodes.   OUT shares (width,), zero at first.
+inline void mean_shares(const double* counts, index_t width, Span<const index_t> nodes, double* shares) {
+    for (const index_t node : nodes) {
+        const double* own = counts + node * width;
+        double sum = 0;
+        for (index_t w = 0; w < width; ++w) sum += own[w];
+        for (index_t w = 0; w < width; ++w)
+            shares[w] += sum == 0 ? 1.0 / static_cast<double>(width) : own[w] / sum;
+    }
+    for (index_t w = 0; w < width; ++w) shares[w] /= static_cast<double>(nodes.size);
+}
+
 }  // namespace farthing

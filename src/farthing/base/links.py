@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from farthing._core import normalise as core_normalise
+from farthing._core import shift
 
 
 def row_sums(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -72,10 +73,9 @@ def softmax(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> softmax(np.array([[7.0, 7.0]]))
     array([[0.5, 0.5]])
     """
-    # C order, since np.exp has vectorised and scalar loops, which may differ in the last bit, and picks one
-    # by the strides.
-    shifted = np.ascontiguousarray(outputs - outputs.max(axis=1, keepdims=True))
-    return normalise(np.exp(shifted))
+    # In C order, since np.exp has vectorised and scalar loops, which may differ in the last bit, and picks
+    # one by the strides.
+    return normalise(np.exp(shift(outputs)))
 
 
 def sigmoid(outputs: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -136,9 +136,9 @@ class Reasoning:
         self, column: int, ways: list[Way], ahead: Foresight, judged: _Judged
     ) -> tuple[Outcome, ...]:
         """Return the answers that make a difference."""
-        features, names = self.model.costs.features, ()
+        features, names = self.model.costs.features, list[Any]()
         if judged.probabilities is not None:
-            names = self._notes.once("labels", lambda: self.model.classes.tolist())
+            names = self._notes.once("labels", getattr(self.model, "classes").tolist)  # noqa: B009
         found = []
         for place, way in enumerate(ways):
             likely, asked = judged.probabilities, ahead.columns[place]
@@ -235,12 +235,12 @@ class Reasoning:
 
     def _by_expectation(self, row_walk: RowWalk, feature: str, price: float) -> Reason:
         """Return the reason of a policy that is at no split with counts."""
-        now = self.belief(row_walk)
         told = getattr(row_walk.policy, "expectation", None)
         given: Expectation | None = None if told is None else told()
         if given is not None:
             fall, source = self.factor * given.fall, self._corrected(given.source)
             return Reason(feature, price, given.measure, given.risk, fall, None, (), True, source)
+        now = self.belief(row_walk)
         risk = self._risk(row_walk, now)
         return Reason(feature, price, _measure(now), risk, None, None, (), True, "the belief of now alone")
 

@@ -359,6 +359,10 @@ def expected_fall(now: Annotated[NDArray[numpy.float64], dict(shape=(None,), ord
 
 def normalise(counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)]) -> NDArray[numpy.float64]: ...
 
+def shift(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)]) -> NDArray[numpy.float64]: ...
+
+def mean_shares(counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], nodes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Sequence[int]) -> NDArray[numpy.float64]: ...
+
 def seed_key(seed: int) -> int:
     """The key of draws before the first purchase."""
 

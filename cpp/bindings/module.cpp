@@ -25,6 +25,7 @@ void bind_neighbors(nanobind::module_& m);
 void bind_optimal(nanobind::module_& m);
 void bind_predict(nanobind::module_& m);
 void bind_prune(nanobind::module_& m);
+void bind_reasons(nanobind::module_& m);
 void bind_sampler(nanobind::module_& m);
 void bind_losses(nanobind::module_& m);
 void bind_store(nanobind::module_& m);
@@ -89,6 +90,7 @@ NB_MODULE(_core, m) {
     farthing::bind_neighbors(m);
     farthing::bind_optimal(m);
     farthing::bind_prune(m);
+    farthing::bind_reasons(m);
     farthing::bind_sampler(m);
     farthing::bind_losses(m);
     farthing::bind_store(m);

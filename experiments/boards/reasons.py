@@ -13,6 +13,10 @@ is that of whole rows, since the questions of one row depend on each other. The 
 were looked at while the formulas were written, and all four when the falls had no factor; the factor was
 written with other rows of one table (letter, another seed), cross-fitting with a table that is not here
 (splice).
+
+Slopes take nearly all of the run and do not depend on what else the machine does; times do, and take a
+minute or two. ``--only slopes`` and ``--only times`` measure one of them and write no page, so that times can
+be taken when it is idle.
 """
 
 from __future__ import annotations
@@ -39,6 +43,9 @@ TABLES: Final = ("thyroid", "satellite", "adult", "letter")
 N_LEARN: Final = 2000
 N_REFERENCE: Final = 500
 N_FOLDS: Final = 5
+# Walks whose reasons are timed, and those before them, in which a model notes what it needs of its nodes.
+N_TIMED: Final = 60
+N_WARM: Final = 20
 # A cascade of 26 classes takes minutes to fit.
 LEFT_OUT: Final = {("letter", "miser cascade")}
 GOAL: Final = (0.9, 1.1)
@@ -85,14 +92,12 @@ def loss(decision: Any, truth: Any, measure: str) -> float:
     return float(sum((p - (label == truth)) ** 2 for label, p in likely.items()))
 
 
-def walk_row(model: Any, row: NDArray[Any], truth: Any) -> tuple[list[tuple[float, float]], list[float]]:
-    """Walk a row; return predicted and realised falls, and the seconds of each reason."""
-    walk, found, seconds = model.walk(), [], []
+def walk_row(model: Any, row: NDArray[Any], truth: Any) -> list[tuple[float, float]]:
+    """Walk a row; return predicted and realised falls."""
+    walk, found = model.walk(), []
     # The questions of a stage have one fall together: it is realised when the belief has moved.
     while (ask := walk.ask) is not None:
-        start = time.perf_counter()
         reason = ask.reason
-        seconds.append(time.perf_counter() - start)
         before = walk.decision
         stage = reason.source if reason.measure == "error" else None
         while True:
@@ -105,21 +110,45 @@ def walk_row(model: Any, row: NDArray[Any], truth: Any) -> tuple[list[tuple[floa
             after = walk.decision
             moved = loss(before, truth, reason.measure) - loss(after, truth, reason.measure)
             found.append((reason.fall, moved))
-    return found, seconds
+    return found
 
 
 def _stage_of(source: str) -> str:
     return source.partition("stage ")[2].partition(",")[0]
 
 
-def measure(table: str, method: str, n_walks: int) -> dict[str, Any]:
-    """Return slope, its standard error, mean falls and the median time of a reason."""
+def problem(table: str, method: str) -> tuple[NDArray[Any], NDArray[Any], CostSheet, NDArray[np.int64]]:
+    """Return a table, the target of a method, prices, and the order of the rows."""
     X, y, costs = load(table)
-    rng = np.random.default_rng(0)
-    order = rng.permutation(len(y))
+    order = np.random.default_rng(0).permutation(len(y))
     if method == "boosted regression":
         labels, counts = np.unique(y, return_counts=True)
         y = (y == labels[np.argmax(counts)]).astype(float)
+    return X, y, costs, order
+
+
+def reason_times(table: str, method: str, n_walks: int) -> dict[str, Any]:
+    """Return the median time of a reason in microseconds, of a model that has given some before."""
+    X, y, costs, order = problem(table, method)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = METHODS[method](costs).fit(X[order[:N_LEARN]], y[order[:N_LEARN]])
+    new = order[N_LEARN + N_REFERENCE :]
+    seconds: list[float] = []
+    for number, place in enumerate(new[: N_WARM + n_walks]):
+        walk = model.walk()
+        while (ask := walk.ask) is not None:
+            start = time.perf_counter()
+            ask.reason  # noqa: B018 - a property, whose time is taken
+            if number >= N_WARM:
+                seconds.append(time.perf_counter() - start)
+            walk.tell(X[place, int(ask.feature[1:])])
+    return {"micros": 1e6 * float(np.median(seconds)) if seconds else 0.0}
+
+
+def measure(table: str, method: str, n_walks: int) -> dict[str, Any]:
+    """Return slope, its standard error and mean falls."""
+    X, y, costs, order = problem(table, method)
     n_known = N_LEARN + N_REFERENCE
     learn, held, new = order[:N_LEARN], order[N_LEARN:n_known], order[n_known : n_known + n_walks]
     with warnings.catch_warnings():
@@ -129,15 +158,13 @@ def measure(table: str, method: str, n_walks: int) -> dict[str, Any]:
         start = time.perf_counter()
         model = model.with_reference(X[learn], y[learn], folds=N_FOLDS)
         crossing = time.perf_counter() - start
-    tops, bottoms, sums, n_steps, seconds = [], [], np.zeros(2), 0, []
+    tops, bottoms, sums, n_steps = [], [], np.zeros(2), 0
     for place in new:
-        found, taken = walk_row(model, X[place], y[place])
-        pairs = np.array(found).reshape(-1, 2)
+        pairs = np.array(walk_row(model, X[place], y[place])).reshape(-1, 2)
         tops.append(float(pairs[:, 0] @ pairs[:, 1]))
         bottoms.append(float(pairs[:, 0] @ pairs[:, 0]))
         sums += pairs.sum(axis=0)
         n_steps += len(pairs)
-        seconds += taken
     top, bottom = np.array(tops), np.array(bottoms)
     slope = float(top.sum() / max(bottom.sum(), 1e-300))
     error = float(np.sqrt(np.sum((top - slope * bottom) ** 2)) / max(bottom.sum(), 1e-300))
@@ -153,7 +180,6 @@ def measure(table: str, method: str, n_walks: int) -> dict[str, Any]:
         "error": error,
         "predicted": float(sums[0] / max(n_steps, 1)),
         "realised": float(sums[1] / max(n_steps, 1)),
-        "micros": 1e6 * float(np.median(seconds)) if seconds else 0.0,
     }
 
 
@@ -188,9 +214,9 @@ def page(results: Sequence[dict[str, Any]]) -> str:
     text = [
         "# Reasons: predicted and realised fall of the risk",
         f"{first}of {len(cells)} pairs of table and method {n_inside} are within it by themselves. Within: "
-        f"{', '.join(inside) or 'none'}. A reason takes {min(micros):.0f} to {max(micros):.0f} microseconds "
-        "(median of each pair, in Python, on a machine with other work); a few microseconds, which a core "
-        "could take, are not reached.",
+        f"{', '.join(inside) or 'none'}. A reason takes {min(micros):.0f} to {max(micros):.0f} microseconds, "
+        f"{np.median(micros):.0f} in the middle (median of each pair of table and method, in Python, on a "
+        "machine with other work).",
         "A slope of 1 means that an answer lowers the loss of new rows by as much as the reason says. "
         "Predicted falls are those of the training rows times a factor, which comes from these rows, too: "
         f"the method is fitted {N_FOLDS} more times without a part of them, which is then walked. Beside it "
@@ -232,24 +258,40 @@ def page(results: Sequence[dict[str, Any]]) -> str:
     return "\n\n".join(text)
 
 
-def kept(folder: Path, table: str, method: str, n_walks: int) -> dict[str, Any]:
+def kept(
+    done: Path, make: Callable[[str, str, int], dict[str, Any]], table: str, method: str, n_walks: int
+) -> dict[str, Any]:
     """Measure one pair, unless that is done."""
-    done = folder / f"{table}_{method.replace(' ', '_')}_{n_walks}_crossed.json"
     if not done.exists():
-        done.write_text(json.dumps(measure(table, method, n_walks)))
-        print(f"{table}, {method}: done", flush=True)
+        done.write_text(json.dumps(make(table, method, n_walks)))
+        print(f"{done.stem}: done", flush=True)
     return dict(json.loads(done.read_text()))
+
+
+def place(folder: Path, what: str, table: str, method: str, n_walks: int) -> Path:
+    """Return the file of one pair."""
+    return folder / f"{table}_{method.replace(' ', '_')}_{n_walks}_{what}.json"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure all pairs and write the page."""
     parser = options(__doc__)
     parser.add_argument("--walks", type=int, default=1000)
+    parser.add_argument("--only", choices=("slopes", "times"), help="measure one of them, and write no page")
     args = parse(parser, NAME, arguments)
     tables, methods = (("thyroid",), ("tree", "miser cascade")) if args.tiny else (TABLES, tuple(METHODS))
     n_walks = 10 if args.tiny else args.walks
     pairs = [(table, method) for table in tables for method in methods if (table, method) not in LEFT_OUT]
-    results = [kept(args.kept, *pair, n_walks) for pair in pairs]
+    results: list[dict[str, Any]] = [{} for _ in pairs]
+    if args.only != "times":
+        cases = [(*pair, n_walks) for pair in pairs]
+        results = [kept(place(args.kept, "crossed", *case), measure, *case) for case in cases]
+    if args.only != "slopes":
+        cases = [(*pair, min(n_walks, N_TIMED)) for pair in pairs]
+        timed = [kept(place(args.kept, "times", *case), reason_times, *case) for case in cases]
+        results = [one | own for one, own in zip(results, timed, strict=True)]
+    if args.only is not None:
+        return
     arguments = [] if n_walks in (10, 1000) else ["--walks", str(n_walks)]
     write_page(args.out, NAME, page(results), command(NAME, *arguments))
 

@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 
 import farthing
+from farthing import Guarantee
+from farthing.cascades import MiserCascadeClassifier
 
 TREE = ("--methods", "BudgetTreeClassifier", "--jobs", "1")
 
@@ -221,6 +223,20 @@ def test_help_loads_no_numerical_library():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+
+
+def test_audit_prints_the_certificate(run, shop):
+    table = pd.read_csv(shop / "visitors.csv")
+    X, y = table[["age", "score", "city"]].astype({"city": "category"}), table["bought"]
+    settings = {"n_estimators": 8, "n_stages": 3, "random_state": 0}
+    sure = MiserCascadeClassifier([1, 5, 2], guarantee=Guarantee(budget=6.0), **settings).fit(X, y)
+    sure.save(path := shop / "sure.farthing")
+    code, out, err = run("audit", path, shop / "visitors.csv")
+    assert code == 0, err
+    assert f"Guaranteed: {sure.certificate_}" in out
+    code, out, _ = run("audit", path, shop / "visitors.csv", "--json")
+    told = json.loads(out)["guarantee"]
+    assert (told["budget"], told["n_rows"], told["bound"]) == (6.0, 60, "betting")
 
 
 class TestReprice:

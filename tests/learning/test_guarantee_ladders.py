@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression
 
 import farthing
 from farthing import BudgetedClassifier, Guarantee, certify
-from farthing.adaptive import AdaptGbrtClassifier
-from farthing.boosting import AdaBoostClassifier, GreedyMiserClassifier
+from farthing.adaptive import AdaptGbrtClassifier, AdaptLinClassifier, L1GateClassifier
+from farthing.boosting import AdaBoostBTClassifier, AdaBoostClassifier, GreedyMiserClassifier
 from farthing.cascades import EarlyExitClassifier, MiserCascadeClassifier
 from farthing.costs import CostSheet
 from farthing.datasets import load_thyroid
@@ -72,11 +72,55 @@ def test_a_vote_without_error_has_no_variants():
         certify(model, X[TEST], Guarantee(budget=5.0))
 
 
-def test_early_exits_take_a_guarantee(tmp_path):
-    model = exits().set_params(guarantee=Guarantee(agreement=0.9)).fit(X[:2000], Y[:2000])
+def lasso_gate():
+    return L1GateClassifier(LogisticRegression(max_iter=500), costs=COSTS, random_state=0)
+
+
+def linear_gate():
+    return AdaptLinClassifier(LogisticRegression(max_iter=500), costs=COSTS, random_state=0)
+
+
+def budgeted_vote():
+    """A vote whose hard budget holds beside what is guaranteed of the mean."""
+    return AdaBoostBTClassifier(
+        costs=COSTS, budget=40.0, n_estimators=30, curtail=True, curtailment_error=0.2
+    )
+
+
+@pytest.mark.parametrize(
+    "make", [exits, gate, lasso_gate, linear_gate, vote, budgeted_vote], ids=lambda make: make.__name__
+)
+def test_the_constructor_takes_a_guarantee(make, tmp_path):
+    model = make().set_params(guarantee=Guarantee(agreement=0.9)).fit(X[:2000], BINARY[:2000])
     assert model.certificate_.n_rows == 500
-    model.save(tmp_path / "exits.farthing")
-    assert farthing.load(tmp_path / "exits.farthing").certificate_ == model.certificate_
+    ladder = model.guarantee_ladder(model.guarantee)
+    whole = ladder.make(ladder.whole)
+    assert np.mean(model.predict(X[NEW]) == whole.predict(X[NEW])) >= 0.9
+    model.save(tmp_path / "model.farthing")
+    assert farthing.load(tmp_path / "model.farthing").certificate_ == model.certificate_
+
+
+@pytest.mark.parametrize("make", [gate, budgeted_vote], ids=lambda make: make.__name__)
+def test_the_constructor_takes_a_guarantee_of_the_spend(make):
+    whole = np.mean(fitted(make).spend(X[TEST]))
+    budget = 1.2 * float(whole)
+    model = make().set_params(guarantee=Guarantee(budget=budget)).fit(X[:2000], BINARY[:2000])
+    assert model.certificate_.budget == budget
+    assert np.mean(model.spend(X[NEW])) <= budget
+    if make is budgeted_vote:
+        assert model.spend(X[NEW]).max() <= 40.0
+
+
+def test_a_mean_budget_and_a_guarantee_of_it_say_the_same_twice():
+    with pytest.raises(ValueError, match="say the same twice"):
+        gate().set_params(budget=5.0, guarantee=Guarantee(budget=5.0)).fit(X[:200], BINARY[:200])
+
+
+def test_a_vote_that_is_not_curtailed_says_what_a_guarantee_needs():
+    with pytest.raises(TypeError, match="no curtailment_error"):
+        AdaBoostClassifier(costs=COSTS, n_estimators=5, guarantee=Guarantee(budget=5.0)).fit(
+            X[:200], BINARY[:200]
+        )
 
 
 # Of small tables: a fold and all rows may lead to models of different spend.

@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from farthing._core import normalise as core_normalise
+from farthing._core import shift
+
 
 def row_sums(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
     """Add up each row, from the first column to the last.
@@ -50,21 +53,8 @@ def normalise(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
     array([[0.25, 0.75],
            [0.5 , 0.5 ]])
     """
-    if len(outputs) == 1:
-        return _normalise_one(outputs[0].tolist())
-    counts = np.where((outputs == 0).all(axis=1, keepdims=True), 1.0, outputs)
-    return np.asarray(counts / row_sums(counts)[:, np.newaxis])
-
-
-def _normalise_one(counts: list[float]) -> NDArray[np.float64]:
-    """Normalise a single row, as in a walk, without the overhead of ten array operations."""
-    if not any(counts):
-        counts = [1.0] * len(counts)
-    total = 0.0
-    for count in counts:  # not sum(), which compensates for rounding since Python 3.12
-        total += count
-    # NumPy's division, since Python's raises on zero; counts of both signs may add up to it.
-    return np.array([counts]) / total
+    # In the core, since walks normalise a few rows at a time, where ten array operations would take longest.
+    return core_normalise(outputs)
 
 
 def softmax(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -83,10 +73,9 @@ def softmax(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> softmax(np.array([[7.0, 7.0]]))
     array([[0.5, 0.5]])
     """
-    # C order, since np.exp has vectorised and scalar loops, which may differ in the last bit, and picks one
-    # by the strides.
-    shifted = np.ascontiguousarray(outputs - outputs.max(axis=1, keepdims=True))
-    return normalise(np.exp(shifted))
+    # In C order, since np.exp has vectorised and scalar loops, which may differ in the last bit, and picks
+    # one by the strides.
+    return normalise(np.exp(shift(outputs)))
 
 
 def sigmoid(outputs: NDArray[np.float64]) -> NDArray[np.float64]:

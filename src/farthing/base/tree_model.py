@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, ClassVar, Final, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing._core import undo_rounds
 from farthing.base.fitted import OPTIONAL, FittedModel
 from farthing.costs import within_budget
 from farthing.trees import (
@@ -19,8 +20,8 @@ from farthing.trees import (
     Predictor,
     Progress,
     SparseRows,
+    dense_values,
     explained_shares,
-    rows_of,
     same_values,
 )
 from farthing.walks import ForestPolicy, PaidTrees, Policy, Stand
@@ -246,19 +247,20 @@ class TreeModel(FittedModel):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
         """Return the arguments of `boosted_labels`."""
         scores, outputs = self.node_scores(), np.array([stand.output for stand in stands])
-        steps, walked = np.zeros(outputs.shape), np.zeros(outputs.shape, dtype=np.bool_)
-        width = scores.shape[1]
         # One round: as many trees as it takes to add to every output once.
-        n_last = outputs.shape[1] // width
-        nodes = np.concatenate([stand.nodes[-n_last:] for stand in stands])
-        trees = np.concatenate([stand.trees[-n_last:] for stand in stands])
-        of = np.repeat(np.arange(len(stands)), [len(stand.nodes[-n_last:]) for stand in stands])
-        places = of[:, np.newaxis], stands[0].forest.target[trees][:, np.newaxis] + np.arange(width)
-        added = rows_of(scores, nodes)
-        outputs[places] -= added
-        steps[places] = added / learning_rate
-        walked[places] = True
-        return outputs, steps, walked
+        n_last = outputs.shape[1] // scores.shape[1]
+        nodes = [stand.nodes[-n_last:] for stand in stands]
+        trees = [stand.trees[-n_last:] for stand in stands]
+        starts = [0, *accumulate(map(len, nodes))]
+        return undo_rounds(
+            stands[0].forest.compiled,
+            dense_values(scores),
+            outputs,
+            np.concatenate(nodes),
+            np.concatenate(trees),
+            starts,
+            learning_rate,
+        )
 
     def may_buy(self) -> NDArray[np.bool_]:
         """Return which columns the trees test, shape (n_features,)."""

@@ -21,7 +21,7 @@ from farthing.base.fitted import OPTIONAL
 from farthing.costs import CostSheet, RowLedger, money_name
 from farthing.errors import ExportError
 from farthing.learning.calibration import temper
-from farthing.walks import Expectation, Policy, Split, Stand, pass_refusal, split_of, stand_of
+from farthing.walks import Expectation, Foresight, Policy, Split, Stand, pass_refusal, split_of, stand_of
 from farthing.walks.plans import Link, LinkStep, Plan
 
 
@@ -305,6 +305,13 @@ class _TranslatedPolicy:
     def why_ended(self) -> str | None:
         told = getattr(self._policy, "why_ended", None)
         return None if told is None else str(told())
+
+    def foresee(self, column: int, answers: Sequence[float], ledger: RowLedger) -> Foresight | None:
+        told = None if self._model.weights else getattr(self._policy, "foresee", None)
+        found: Foresight | None = None if told is None else told(column, answers, ledger)
+        if found is None:
+            return None
+        return found._replace(outputs=self._model.translate(found.outputs, self._within))
 
     def split(self) -> Split | None:
         return split_of(self._policy)

@@ -134,29 +134,6 @@ def softmax_values(target: Target, scores: Floats) -> Floats:
     return core_softmax_losses(_codes(target), np.ascontiguousarray(scores))
 
 
-def newton_targets(probabilities: Floats, steps: Floats) -> Floats:
-    """Return the shares of classes among rows of the same probabilities from the Newton step of their leaf.
-
-    A leaf with a share s of a class, which all of its rows had the probability p of, has the step
-    (s - p) / (s a + (1 - s) b), where a and b are the hessians of rows of that class and of others.
-
-    Parameters
-    ----------
-    probabilities, steps : ndarray of float64, shape (n_classes,)
-
-    Examples
-    --------
-    >>> p, s = 0.5, 0.7  # both hessians are 0.25
-    >>> newton_targets(np.array([p]), np.array([(s - p) / 0.25]))
-    array([0.7])
-    """
-    p = probabilities
-    own = np.maximum(p * (1 - p), _LEAST_OWN * (1 - p))
-    others = np.maximum(p * (1 - p), _LEAST_OWN * p)
-    shares = (p + steps * others) / np.maximum(1 - steps * (own - others), 1e-12)
-    return np.asarray(np.minimum(np.maximum(shares, 0.0), 1.0))
-
-
 # Rankings: LambdaMART. Pairs of documents of one query, weighted by the change of NDCG if they were swapped.
 
 

@@ -340,6 +340,13 @@ class Forest(ForestNodes):
         return {name: getattr(self, name) for name in ARRAYS} | {"value": self.value}
 
     @cached_property
+    def tree_numbers(self) -> NDArray[np.int64]:
+        """The numbers of the trees, from 0 on, shape (n_trees,)."""
+        numbers = np.arange(self.n_trees)
+        numbers.setflags(write=False)
+        return numbers
+
+    @cached_property
     def compiled(self) -> ForestArrays:
         """The trees in the form of the compiled core, which shares the memory of the arrays."""
         arrays = {name: getattr(self, name) for name in ARRAYS if name != "cover"}

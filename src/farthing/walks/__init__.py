@@ -13,7 +13,7 @@ from farthing.walks.reason import Expectation, Outcome, Reason, RunnerUp, StopRe
 from farthing.walks.reasoning import Explained, split_of, stand_of
 from farthing.walks.recorded import RecordedPaths, recorded_paths
 from farthing.walks.row_walk import RowWalk
-from farthing.walks.split import Split, Stand
+from farthing.walks.split import Foresight, Split, Stand
 from farthing.walks.table_walk import walk_rows, walk_to_end
 from farthing.walks.walk import Conclude, Walk
 
@@ -30,6 +30,7 @@ __all__ = [
     "Expectation",
     "Explained",
     "Foreseen",
+    "Foresight",
     "ForestPolicy",
     "Outcome",
     "PaidTrees",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Self
 
 import numpy as np
 
+from farthing._core import foresee
 from farthing.costs import RowLedger
 from farthing.trees import Forest, NodeValues, Predictor, SparseRows, core_scores
 from farthing.typing import Floats, Integers
-from farthing.walks.split import Split, Stand
+from farthing.walks.split import Foresight, Split, Stand
 
 # States of a feature, as the compiled core has them: 0 is unknown.
 _TOLD: Final = 1  # its value may be used
@@ -157,7 +158,7 @@ class ForestPolicy:
         self._descended_to = self.end
         return asked
 
-    def foresee(self, column: int, value: float) -> Self:
+    def after(self, column: int, value: float) -> Self:
         """Return a policy that has heard one answer more; this one is left as it is."""
         # What `copy.copy` does, without its search for ways to copy.
         twin = object.__new__(type(self))
@@ -166,6 +167,30 @@ class ForestPolicy:
         twin.__dict__.update(arrays)
         twin.hear(column, value)
         return twin
+
+    def foresee(
+        self,
+        column: int,
+        answers: Sequence[float],
+        ledger: RowLedger,  # noqa: ARG002 - as in `wants`
+    ) -> Foresight:
+        """Return where each of some answers to the question would lead to; the policy is left as it is."""
+        outputs, nodes, trees, columns = foresee(
+            self._compiled,
+            core_scores(self._scores),
+            self._values,
+            self._states,
+            self._nodes,
+            self._tree,
+            self.end,
+            self._single_sums,
+            column,
+            answers,
+        )
+        stands: list[Stand | None] = [
+            self._stand(*reached) for reached in zip(trees, nodes, outputs, strict=True)
+        ]
+        return Foresight(outputs, stands, [None if asked < 0 else asked for asked in columns])
 
     def why_ended(self) -> str:
         """Return why the walk has ended, in words."""
@@ -182,10 +207,14 @@ class ForestPolicy:
 
     def stand(self) -> Stand:
         """Return where the row stands in the trees that it has walked."""
-        end = min(self._tree, self.end)
-        if end < self.end and self._nodes[end] != self._forest.offsets[end]:
+        return self._stand(self._tree, self._nodes.copy(), self.output())
+
+    def _stand(self, tree: int, nodes: Integers, output: Floats) -> Stand:
+        """Return where a row stands whose first unfinished tree and current nodes are these."""
+        end = min(tree, self.end)
+        if end < self.end and nodes[end] != self._forest.offsets[end]:
             end += 1
-        return Stand(self._forest, np.arange(end), self._nodes[:end].copy(), self.output())
+        return Stand(self._forest, self._forest.tree_numbers[:end], nodes[:end], output)
 
     def output(self) -> Floats:
         """Return the sum of the current nodes' scores, shape (n_outputs,).

@@ -20,13 +20,19 @@ class NodeNotes:
     """What was found of the nodes of one model."""
 
     def __init__(self) -> None:
-        self._ways: dict[tuple[Forest, int], list[Way]] = {}
+        # By the number of the forest, which is kept: to hash its arrays would take longer than all the rest.
+        self._forests: dict[int, Forest] = {}
+        self._ways: dict[tuple[int, int], list[Way]] = {}
         self._kept: dict[Any, Any] = {}
         self._spreads: tuple[Any, Floats] | None = None
 
+    def number(self, forest: Forest) -> int:
+        """Return a number that no other forest has as long as these notes are kept."""
+        return id(self._forests.setdefault(id(forest), forest))
+
     def ways(self, split: Split) -> list[Way]:
         """Return the ways out of a node, see `Split.ways`."""
-        key = split.forest, split.node
+        key = self.number(split.forest), split.node
         found = self._ways.get(key)
         if found is None:
             found = split.ways()
@@ -44,11 +50,13 @@ class NodeNotes:
         return found
 
     def spreads(self, split: Split, nodes: Integers) -> Floats:
-        """Return the variance of the scores over the two ways out of some inner nodes, shape (n_nodes,)."""
+        """Return the variance of the scores over the two ways out of some nodes, 0 at leaves, (n_nodes,)."""
         scores = split.scores
         if isinstance(scores, SparseRows) or len(scores) > _MOST_NODES:
-            trees = np.searchsorted(split.forest.offsets, nodes, side="right") - 1
-            return _spreads(split, nodes, trees)
+            found, places = np.zeros(len(nodes)), np.flatnonzero(split.forest.feature[nodes] >= 0)
+            trees = np.searchsorted(split.forest.offsets, nodes[places], side="right") - 1
+            found[places] = _spreads(split, nodes[places], trees)
+            return found
         if self._spreads is None or self._spreads[0] is not scores:
             forest = split.forest
             inner = np.flatnonzero(forest.feature >= 0)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
+from typing import Self
 
 import numpy as np
 
@@ -10,7 +12,7 @@ from farthing.costs import RowLedger
 from farthing.trees import Predictor
 from farthing.typing import Floats
 from farthing.walks.forest_policy import ForestPolicy
-from farthing.walks.split import Split, Stand
+from farthing.walks.split import Foresight, Split, Stand
 
 
 class PaidTrees:
@@ -96,6 +98,16 @@ class PaidTrees:
     def refuse(self, column: int) -> None:
         """Go on without the column just asked for."""
         self._trees.refuse(column)
+
+    def foresee(self, column: int, answers: Sequence[float], ledger: RowLedger) -> Foresight | None:
+        """Return where each of some answers would lead to; None if evaluations have a price."""
+        return None if self._calls else self._trees.foresee(column, answers, ledger)
+
+    def after(self, column: int, value: float) -> Self:
+        """Return a policy that has heard one answer more; this one is left as it is."""
+        twin = copy(self)
+        twin.__dict__.update(_trees=self._trees.after(column, value), _heard=column)
+        return twin
 
     def why_ended(self) -> str:
         """Return why the walk has ended, in words."""

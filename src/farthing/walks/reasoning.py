@@ -22,13 +22,17 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from farthing._core import expected_fall as core_fall
+from farthing._core import largest_spreads
+from farthing.costs import CostSheet
 from farthing.typing import Flags, Floats
 from farthing.walks.node_notes import NodeNotes, notes_of
 from farthing.walks.policy import Policy
 from farthing.walks.reason import Expectation, Outcome, Reason, RunnerUp, StopReason
 from farthing.walks.row_walk import RowWalk
-from farthing.walks.split import Split, Stand, Way
+from farthing.walks.split import Foresight, Split, Stand, Way
 
 # A prediction, and the probability of each class, if there are classes.
 Belief: TypeAlias = tuple[Any, dict[Any, float] | None]
@@ -38,7 +42,12 @@ _LOOKED_AHEAD: Final = 64
 
 
 class Explained(Protocol):
-    """What a fitted model says of the splits of its trees."""
+    """What a fitted model says of the splits of its trees; one with classes has ``classes``, too."""
+
+    @property
+    def costs(self) -> CostSheet:
+        """The prices."""
+        ...
 
     def policy(self, seed: int | None = None) -> Policy:
         """Return a fresh policy for one row."""
@@ -48,8 +57,12 @@ class Explained(Protocol):
         """Return probabilities (n_rows, n_classes) or values (n_rows,) of a split's outputs."""
         ...
 
-    def conclude_rows(self, outputs: Floats, looked: Flags) -> list[Belief]:
-        """Return the prediction and the probability of each class, for each row."""
+    def settle(self, outputs: Floats, looked: Flags) -> Floats:
+        """Replace the outputs of rows that acquired nothing by the prior."""
+        ...
+
+    def results(self, outputs: Floats) -> tuple[NDArray[Any], Floats | None]:
+        """Return predictions (n_rows,), and probabilities (n_rows, n_classes) of classes."""
         ...
 
     def label_shares(self, stands: Sequence[Stand]) -> Floats | None:
@@ -61,20 +74,11 @@ class Explained(Protocol):
         ...
 
 
-class _Ahead(NamedTuple):
-    """Where an answer leads to."""
+class _Judged(NamedTuple):
+    """What is believed after each answer, the risk and its fall, and whether labels are known."""
 
-    output: Floats
-    looked: Flags
-    stand: Stand | None
-    asks: str | None
-
-
-class _Foreseen(NamedTuple):
-    """What is believed now and after each answer; the risk, its fall, and whether labels are known."""
-
-    now: Belief
-    after: list[Belief]
+    predictions: list[Any]
+    probabilities: list[list[float]] | None
     risk: float
     fall: float
     known: bool
@@ -113,57 +117,88 @@ class Reasoning:
         split, ways = self._ways(row_walk)
         if split is None or not ways:
             return self._by_expectation(row_walk, feature, price)
-        ahead, (now, after, risk, fall, known) = self._foreseen(row_walk, split, ways)
-        estimated = not (split.is_alone and known) or self.factor != 1
+        ahead, judged = self._foreseen(row_walk, split, ways)
+        is_class = judged.probabilities is not None
+        estimated = not (split.is_alone and judged.known) or self.factor != 1
         return Reason(
             feature,
             price,
-            _measure(now),
-            risk if _is_class(now) else None,
-            self.factor * fall,
+            _MEASURES[is_class],
+            judged.risk if is_class else None,
+            self.factor * judged.fall,
             self._runner_up(row_walk, split),
-            tuple(
-                Outcome(self._shown(column, way), way.probability, *_copied(belief), one.asks)
-                for way, one, belief in zip(ways, ahead, after, strict=True)
-            ),
+            self._outcomes(column, ways, ahead, judged),
             estimated,
-            self._corrected(_SOURCES[known, split.is_alone]),
+            self._corrected(_SOURCES[judged.known, split.is_alone]),
         )
+
+    def _outcomes(
+        self, column: int, ways: list[Way], ahead: Foresight, judged: _Judged
+    ) -> tuple[Outcome, ...]:
+        """Return the answers that make a difference."""
+        features, names = self.model.costs.features, list[Any]()
+        if judged.probabilities is not None:
+            names = self._notes.once("labels", getattr(self.model, "classes").tolist)  # noqa: B009
+        found = []
+        for place, way in enumerate(ways):
+            likely, asked = judged.probabilities, ahead.columns[place]
+            found.append(
+                Outcome(
+                    self._shown(column, way),
+                    way.probability,
+                    judged.predictions[place],
+                    None if likely is None else dict(zip(names, likely[place], strict=True)),
+                    None if asked is None else features[asked],
+                )
+            )
+        return tuple(found)
 
     def expected(self, row_walk: RowWalk) -> tuple[str, float | None]:
         """Return the measure and the fall of `of_question`, without the rest, which takes longer."""
         split, ways = self._ways(row_walk)
         if split is not None and ways:
-            found = self._foreseen(row_walk, split, ways)[1]
-            return _measure(found.now), self.factor * found.fall
+            judged = self._foreseen(row_walk, split, ways)[1]
+            return _MEASURES[judged.probabilities is not None], self.factor * judged.fall
         told = getattr(row_walk.policy, "expectation", None)
         given: Expectation | None = None if told is None else told()
         if given is None:
             return _measure(self.belief(row_walk)), None
         return given.measure, self.factor * given.fall
 
-    def _foreseen(self, row_walk: RowWalk, split: Split, ways: list[Way]) -> tuple[list[_Ahead], _Foreseen]:
+    def _foreseen(self, row_walk: RowWalk, split: Split, ways: list[Way]) -> tuple[Foresight, _Judged]:
         """Return where answers lead to, what is believed then, and by how much the risk falls."""
-        ahead = [self._ahead(row_walk, way) for way in ways]
+        answers = [way.answer for way in ways]
+        ahead = row_walk.foresee(answers) or self._forked(row_walk, answers)
         if not split.is_alone:
             return ahead, self._judged(row_walk, ways, ahead)
         # In a single tree all of it follows from the nodes; a row that has bought nothing has the prior.
-        nodes = [-1 if one.stand is None else int(one.stand.nodes[-1]) for one in ahead]
-        key = split.forest, split.node, bool(row_walk.looked.any()), *nodes
+        nodes = [-1 if stand is None else int(stand.nodes[-1]) for stand in ahead.stands]
+        key = self._notes.number(split.forest), split.node, bool(row_walk.looked.any()), *nodes
         return ahead, self._notes.once(key, lambda: self._judged(row_walk, ways, ahead))
 
-    def _judged(self, row_walk: RowWalk, ways: list[Way], ahead: list[_Ahead]) -> _Foreseen:
-        """Return what `_foreseen` does; all rows at once, since each array operation takes its time."""
-        now, *after = self.model.conclude_rows(
-            np.array([row_walk.output(), *(one.output for one in ahead)]),
-            np.array([row_walk.looked, *(one.looked for one in ahead)]),
+    def _forked(self, row_walk: RowWalk, answers: Sequence[float]) -> Foresight:
+        """Return where answers lead to, by walks that go on from here."""
+        copies = [row_walk.fork(self.model.policy(self.seed)) for _ in answers]
+        for copy, answer in zip(copies, answers, strict=True):
+            copy.buy(answer)
+        return Foresight(
+            np.array([copy.output() for copy in copies]),
+            [stand_of(copy.policy) for copy in copies],
+            [copy.column for copy in copies],
         )
-        moved = np.array([_vector(one) for one in after])
-        stands = [one.stand for one in ahead if one.stand is not None]
-        labels = self.model.label_shares(stands) if len(stands) == len(ahead) else None
-        weights = np.array([way.probability for way in ways])
-        risk, fall = expected_fall(_vector(now), moved, moved if labels is None else labels, weights)
-        return _Foreseen(now, after, risk, fall, labels is not None)
+
+    def _judged(self, row_walk: RowWalk, ways: list[Way], ahead: Foresight) -> _Judged:
+        """Return what `_foreseen` does; all rows at once, since each array operation takes its time."""
+        # Rows with an answer have bought something; the row itself may have the prior.
+        now = self.model.settle(row_walk.output()[np.newaxis], row_walk.looked[np.newaxis])
+        predictions, likely = self.model.results(np.concatenate([now, ahead.outputs]))
+        beliefs = predictions[:, np.newaxis].astype(np.float64) if likely is None else likely
+        stands = [stand for stand in ahead.stands if stand is not None]
+        labels = self.model.label_shares(stands) if len(stands) == len(ways) else None
+        known = beliefs[1:] if labels is None else labels
+        risk, fall = core_fall(beliefs[0], beliefs[1:], known, [way.probability for way in ways])
+        after = None if likely is None else likely[1:].tolist()
+        return _Judged(predictions[1:].tolist(), after, risk, fall, labels is not None)
 
     def _ways(self, row_walk: RowWalk) -> tuple[Split | None, list[Way]]:
         """Return the split that decides the question, and the ways out of it; None and [] without one."""
@@ -200,12 +235,12 @@ class Reasoning:
 
     def _by_expectation(self, row_walk: RowWalk, feature: str, price: float) -> Reason:
         """Return the reason of a policy that is at no split with counts."""
-        now = self.belief(row_walk)
         told = getattr(row_walk.policy, "expectation", None)
         given: Expectation | None = None if told is None else told()
         if given is not None:
             fall, source = self.factor * given.fall, self._corrected(given.source)
             return Reason(feature, price, given.measure, given.risk, fall, None, (), True, source)
+        now = self.belief(row_walk)
         risk = self._risk(row_walk, now)
         return Reason(feature, price, _measure(now), risk, None, None, (), True, "the belief of now alone")
 
@@ -228,55 +263,40 @@ class Reasoning:
         """Return the prediction of now, and the probability of each class."""
         return self._concluded(row_walk.output(), row_walk.looked)
 
-    def _ahead(self, row_walk: RowWalk, way: Way) -> _Ahead:
-        """Return where an answer leads to, and what would be asked then."""
-        policy, column, looked = row_walk.foresee(way.answer), None, row_walk.looked
-        if policy is not None:
-            column, looked = policy.wants(row_walk.ledger), looked.copy()
-            looked[row_walk.column] = True
-        else:
-            copy = row_walk.fork(self.model.policy(self.seed))
-            copy.buy(way.answer)
-            policy, column, looked = copy.policy, copy.column, copy.looked
-        asks = None if column is None else row_walk.ledger.sheet.features[column]
-        return _Ahead(policy.output(), looked, stand_of(policy), asks)
-
     def _concluded(self, output: Floats, looked: Flags) -> Belief:
         return self.conclude(output[np.newaxis], looked[np.newaxis])  # type: ignore[no-any-return]
 
     def _runner_up(self, row_walk: RowWalk, split: Split) -> RunnerUp | None:
         """Return the best other feature at the current nodes of later trees, by fall per price."""
-        forest, ledger, nodes = split.forest, row_walk.ledger, split.later[:_LOOKED_AHEAD]
-        columns = forest.feature[nodes]
-        places = np.flatnonzero((columns >= 0) & (columns != split.column))
-        if not len(places):
+        ledger, nodes = row_walk.ledger, split.later[:_LOOKED_AHEAD]
+        if not len(nodes):
             return None
-        spreads = self._notes.spreads(split, nodes[places])
-        best, rate = -1, 0.0
-        prices: dict[int, float] = {}
-        for place, spread in zip(places.tolist(), spreads.tolist(), strict=True):
-            column = int(columns[place])
-            if column not in prices:
-                prices[column] = float(ledger.price(column)) if row_walk.is_open(column) else np.inf
-            gained = spread / prices[column] if prices[column] > 0 else spread * np.inf
-            if gained > rate:
-                best, rate = place, gained
-        if best < 0:
+        best, rate, due = None, 0.0, 0.0
+        # Of the tests of one column, whose price is the same, the one with the largest spread is the best.
+        spreads = self._notes.spreads(split, nodes)
+        for test in largest_spreads(split.forest.feature[nodes], spreads, split.column):
+            _, column, spread = test
+            if row_walk.is_open(column):
+                price = float(ledger.price(column))
+                gained = spread / price if price > 0 else np.inf
+                if gained > rate:
+                    best, rate, due = test, gained, price
+        if best is None:
             return None
-        column = int(columns[best])
-        fall = self._local_fall(split.at(split.tree + 1 + best, int(nodes[best])))
-        return RunnerUp(ledger.sheet.features[column], prices[column], fall)
+        place, column, _ = best
+        fall = self._local_fall(split.at(split.tree + 1 + place, int(nodes[place])))
+        return RunnerUp(ledger.sheet.features[column], due, fall)
 
     def _local_fall(self, split: Split) -> float:
         """Return the expected fall by the test of one tree, the others left as they are."""
         ways = self._notes.ways(split)
-        stands = [split.stand, *(split.moved(way.node) for way in ways)]
-        outputs = np.array([stand.output for stand in stands])
+        stands = split.moved([way.node for way in ways])
+        outputs = np.array([split.stand.output, *(stand.output for stand in stands)])
         beliefs = self.model.believe(outputs).reshape(len(outputs), -1)
-        shares = self.model.label_shares(stands[1:])
+        shares = self.model.label_shares(stands)
         labels = beliefs[1:] if shares is None else shares
-        weights = np.array([way.probability for way in ways])
-        return self.factor * expected_fall(beliefs[0], beliefs[1:], labels, weights)[1]
+        weights = [way.probability for way in ways]
+        return float(self.factor * core_fall(beliefs[0], beliefs[1:], labels, weights)[1])
 
     def _shown(self, column: int, way: Way) -> str:
         if not way.codes:
@@ -285,6 +305,7 @@ class Reasoning:
         return ", ".join(str(names[code]) if code < len(names) else str(code) for code in way.codes)
 
 
+_MEASURES: Final = {True: "Brier score", False: "squared error"}
 _SOURCES: Final = {
     (True, True): "training rows at the node of the tree",
     (True, False): "training rows at the node of the next tree, which is one of several",
@@ -320,9 +341,7 @@ def expected_fall(now: Floats, after: Floats, labels: Floats, weights: Floats) -
     >>> expected_fall(np.array([0.5, 0.5]), np.eye(2), np.eye(2), np.array([0.5, 0.5]))
     (0.5, 0.5)
     """
-    before = now @ now - 2 * labels @ now + 1
-    then = np.einsum("ij,ij->i", after, after - 2 * labels) + 1
-    return float(weights @ before), float(weights @ (before - then))
+    return core_fall(now, after, labels, weights.tolist())
 
 
 def split_of(policy: object) -> Split | None:
@@ -337,17 +356,12 @@ def stand_of(policy: object) -> Stand | None:
     return None if stand is None else stand()
 
 
-def _copied(belief: Belief) -> Belief:
-    """Return a belief that its owner may change."""
-    return belief[0], None if belief[1] is None else dict(belief[1])
-
-
 def _is_class(belief: Belief) -> bool:
     return belief[1] is not None
 
 
 def _measure(belief: Belief) -> str:
-    return "Brier score" if _is_class(belief) else "squared error"
+    return _MEASURES[_is_class(belief)]
 
 
 def _vector(belief: Belief) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from farthing.costs import RowLedger
 from farthing.typing import Flags, Floats
 from farthing.walks.policy import Policy, pass_refusal
+from farthing.walks.split import Foresight
 
 
 class RowWalk:
@@ -165,16 +166,17 @@ class RowWalk:
                 begin += len(columns)
         return fork
 
-    def foresee(self, value: float) -> Policy | None:
-        """Return the policy after an answer, if it can tell and no rule of the walk comes between; else None.
+    def foresee(self, values: Sequence[float]) -> Foresight | None:
+        """Return where answers lead to, if the policy can tell and no rule of the walk comes between.
 
-        Known columns, panels, calls and limits answer questions in place of the row, see `fork`.
+        Known columns, panels, calls and limits answer questions in place of the row, see `fork`; None then.
         """
         answers_itself = self._known or self._panels or len(self.looked) > self._n_columns
         if answers_itself or self.ledger.is_limited:
             return None
-        told: Callable[[int, float], Policy | None] | None = getattr(self.policy, "foresee", None)
-        return None if told is None else told(self._asked(), value)
+        told: Callable[[int, Sequence[float], RowLedger], Foresight | None] | None
+        told = getattr(self.policy, "foresee", None)
+        return None if told is None else told(self._asked(), values, self.ledger)
 
     def answer_from(self, values: Mapping[int, Any], refused: Collection[int] = ()) -> None:
         """Answer all questions up to the first one that ``values`` does not answer; parameters as in `fork`.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from farthing.trees import Forest, NodeValues, just_above, rows_of
+from farthing._core import swap_nodes
+from farthing.trees import Forest, NodeValues, SparseRows, just_above, rows_of
 from farthing.typing import Floats, Integers
 
 
@@ -56,6 +58,24 @@ class Stand:
     trees: Integers
     nodes: Integers
     output: Floats
+
+
+class Foresight(NamedTuple):
+    """Where each of some answers to a question would lead to.
+
+    Attributes
+    ----------
+    outputs : ndarray of float64, shape (n_answers, n_outputs)
+        The raw outputs.
+    stands : list of Stand or None, length n_answers
+        Where the row would stand; None if the policy does not say.
+    columns : list of int or None, length n_answers
+        The column that would be asked for next; None at the end.
+    """
+
+    outputs: Floats
+    stands: list[Stand | None]
+    columns: list[int | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,18 +151,41 @@ class Split:
             ways.append(Way(self.node, stayed / whole, np.nan, "missing"))
         return sorted(ways, key=lambda way: -way.probability)
 
-    def moved(self, node: int) -> Stand:
-        """Return where the row would stand if the tree were at another of its nodes."""
-        output, first = self.stand.output.copy(), int(self.forest.target[self.tree])
-        there, here = rows_of(self.scores, np.array([node, self.node]))
-        output[first : first + len(here)] += there - here
-        before = self.stand.trees != self.tree
-        return Stand(
-            self.forest,
-            np.append(self.stand.trees[before], self.tree),
-            np.append(self.stand.nodes[before], node),
-            output,
-        )
+    def moved(self, nodes: Sequence[int]) -> list[Stand]:
+        """Return where the row would stand if the tree were at each of some of its nodes.
+
+        Examples
+        --------
+        >>> stump = Forest.from_arrays(
+        ...     n_features=2, feature=[1, -1, -1], threshold=[0.5, 0, 0], left=[1, -1, -1], right=[2, -1, -1],
+        ...     value=[[0.0], [-1.0], [1.0]], cover=[8, 6, 2])
+        >>> none = np.empty(0, dtype=np.int64)
+        >>> split = Split(stump, stump.value, 0, 0, Stand(stump, none, none, np.zeros(1)), none)
+        >>> [(stand.nodes.tolist(), stand.output.tolist()) for stand in split.moved([1, 2])]
+        [([1], [-1.0]), ([2], [1.0])]
+        """
+        stand, tree = self.stand, self.tree
+        # Walked trees come in order, so only the last of them may be this one.
+        end = len(stand.trees) - bool(len(stand.trees) and stand.trees[-1] == tree)
+        trees = np.empty(end + 1, dtype=np.int64)
+        trees[:end], trees[end] = stand.trees[:end], tree
+        found = []
+        for node, output in zip(nodes, self._outputs_at(nodes), strict=True):
+            places = np.empty(end + 1, dtype=np.int64)
+            places[:end], places[end] = stand.nodes[:end], node
+            found.append(Stand(self.forest, trees, places, output))
+        return found
+
+    def _outputs_at(self, nodes: Sequence[int]) -> Floats:
+        """Return the outputs with the tree at each of some of its nodes, shape (n_nodes, n_outputs)."""
+        forest, output = self.forest, self.stand.output
+        if not isinstance(self.scores, SparseRows):
+            return swap_nodes(forest.compiled, self.scores, output, self.tree, self.node, list(nodes))
+        first = int(forest.target[self.tree])
+        here, *there = rows_of(self.scores, np.array([self.node, *nodes]))
+        found = np.tile(output, (len(nodes), 1))
+        found[:, first : first + len(here)] += np.array(there) - here
+        return found
 
     def _numbers(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return value and text of the two sides of a numeric test."""

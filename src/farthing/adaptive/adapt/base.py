@@ -28,7 +28,8 @@ from farthing.base.parameters import FRACTION, NON_NEGATIVE, SHARE, at_least
 from farthing.costs import CostsLike
 from farthing.errors import BudgetError
 from farthing.learning.folds import held_out_of_each_class
-from farthing.learning.guarantees import Ladder
+from farthing.learning.guarantees import GuaranteedMixin, Ladder
+from farthing.learning.guarantees.guaranteed import GUARANTEE
 from farthing.learning.holdout import hold_out
 from farthing.learning.linear_scores import LinearScores
 from farthing.table import encode
@@ -41,12 +42,13 @@ ADAPT_CONSTRAINTS: Final[dict[str, Any]] = {
     "n_folds": [at_least(2), None],
     "call_cost": [NON_NEGATIVE],
     "send_share": [SHARE, None],
+    "guarantee": GUARANTEE,
     "validation_fraction": [FRACTION],
 }
 """Allowed values of the parameters that all Adapt estimators share."""
 
 
-class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
+class AdaptClassifier(GuaranteedMixin, UnlabelledValidationMixin, ContractClassifier):
     """Base class of the Adapt estimators, which differ in how the gate and f1 are learned.
 
     The sign is fixed: a gate score above the threshold sends a row to the expensive model.

@@ -10,7 +10,7 @@ from farthing.adaptive.adapt.expensive_model import answering
 from farthing.adaptive.adapt.initial_pair import initial_pairs
 from farthing.adaptive.adapt.model import AdaptModel
 from farthing.adaptive.adapt.objective import Problem
-from farthing.base import TrainingSet
+from farthing.base import Guarantee, TrainingSet
 from farthing.base.parameters import CLASS_WEIGHT, NON_NEGATIVE, SHARE, at_least
 from farthing.costs import CostsLike
 from farthing.learning.group_penalty import GroupPenalty
@@ -46,6 +46,7 @@ class LinearAdapt(AdaptClassifier):
         call_cost: float = 0.0,
         budget: float | None = None,
         send_share: float | None = None,
+        guarantee: Guarantee | None = None,
         validation_fraction: float = 0.2,
         random_state: Any = None,
     ) -> None:
@@ -62,6 +63,7 @@ class LinearAdapt(AdaptClassifier):
         self.call_cost = call_cost
         self.budget = budget
         self.send_share = send_share
+        self.guarantee = guarantee
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from farthing.learning.guarantees.guaranteed import GUARANTEE_TEXT
+
 _EXPENSIVE = """expensive : classifier, optional
         The model to approximate. Any scikit-learn classifier with ``predict_proba`` or ``decision_function``
         (which is calibrated by Platt scaling, so the decision boundary may move a little); it sees categories
@@ -34,6 +36,7 @@ _SHARED = """expensive_features : sequence of str or int, or mask, optional
         Share of the rows that the gate sends to the expensive model, 0 to 1: the largest set of top gate
         scores of the validation rows that is no larger. A budget, if given, holds as well. None, without a
         budget, means {default_share}.
+    {guarantee}
     validation_fraction : float
         Share of the rows held out to set the threshold, if `fit` is given no validation rows;
         {held_out}.
@@ -64,6 +67,7 @@ TEXTS: Final = {
     "p_full": _P_FULL,
     "shared": _SHARED.format(
         default_share="``p_full``",
+        guarantee=GUARANTEE_TEXT,
         held_out="under a budget the expensive model is not fitted on them either",
     ),
     "attributes": _ATTRIBUTES,
@@ -73,6 +77,7 @@ L1_TEXTS: Final = {
     **TEXTS,
     "shared": _SHARED.format(
         default_share="a threshold of 0, even odds",
+        guarantee=GUARANTEE_TEXT,
         held_out="without a budget none are held out, and the training rows set it",
     ),
 }

@@ -122,6 +122,9 @@ class AdaptSweep:
             One for each threshold: the model's own, and those of the shares.
         """
         model = clone(self._estimator if estimator is None else estimator).set_params(**params)
+        model.set_params(
+            guarantee=None
+        )  # the points are of all thresholds, which are judged by the same rows
         if "n_jobs" in model.get_params(deep=False):
             model.set_params(n_jobs=1)  # settings run in parallel already
         # Another estimator, or another setting, may have prices of its own.

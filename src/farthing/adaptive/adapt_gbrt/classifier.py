@@ -10,7 +10,7 @@ from farthing.adaptive.adapt.objective import Problem
 from farthing.adaptive.adapt.parameter_docs import TEXTS
 from farthing.adaptive.adapt.projection import project
 from farthing.adaptive.adapt_gbrt.pair_growing import PairGrower
-from farthing.base import TrainingSet, documented, register
+from farthing.base import Guarantee, TrainingSet, documented, register
 from farthing.base.parameters import (
     BOOLEAN,
     CLASS_WEIGHT,
@@ -128,6 +128,7 @@ class AdaptGbrtClassifier(AdaptClassifier):
         call_cost: float = 0.0,
         budget: float | None = None,
         send_share: float | None = None,
+        guarantee: Guarantee | None = None,
         validation_fraction: float = 0.2,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -152,6 +153,7 @@ class AdaptGbrtClassifier(AdaptClassifier):
         self.call_cost = call_cost
         self.budget = budget
         self.send_share = send_share
+        self.guarantee = guarantee
         self.validation_fraction = validation_fraction
         self.random_state = random_state
         self.n_jobs = n_jobs

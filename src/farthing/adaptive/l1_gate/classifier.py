@@ -13,7 +13,7 @@ from farthing.adaptive.adapt.base import ADAPT_CONSTRAINTS, AdaptClassifier
 from farthing.adaptive.adapt.initial_pair import fit_f1
 from farthing.adaptive.adapt.objective import Problem, soft_log_loss
 from farthing.adaptive.adapt.parameter_docs import L1_TEXTS
-from farthing.base import TrainingSet, documented, register
+from farthing.base import Guarantee, TrainingSet, documented, register
 from farthing.base.parameters import CLASS_WEIGHT, POSITIVE, SHARE, at_least
 from farthing.costs import CostSheet, CostsLike
 from farthing.learning.group_penalty import GroupPenalty
@@ -93,6 +93,7 @@ class L1GateClassifier(AdaptClassifier):
         call_cost: float = 0.0,
         budget: float | None = None,
         send_share: float | None = None,
+        guarantee: Guarantee | None = None,
         validation_fraction: float = 0.2,
         random_state: Any = None,
     ) -> None:
@@ -108,6 +109,7 @@ class L1GateClassifier(AdaptClassifier):
         self.call_cost = call_cost
         self.budget = budget
         self.send_share = send_share
+        self.guarantee = guarantee
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 

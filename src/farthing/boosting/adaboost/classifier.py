@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import SweepContext, TrainingSet, ladder, register
+from farthing.base import Guarantee, SweepContext, TrainingSet, documented, ladder, register
 from farthing.base.parameters import BOOLEAN, CLASS_WEIGHT, FRACTION, SHARE, at_least, between
 from farthing.costs import CostsLike
+from farthing.learning.guarantees.guaranteed import GUARANTEE, VOTE_GUARANTEE_TEXT
 from farthing.learning.voting import vote_prior, vote_targets
 from farthing.learning.voting.stochastic_curtailment import split_rows
 from farthing.learning.voting.stump_rounds import StumpRounds
@@ -63,6 +64,7 @@ def _auto(context: SweepContext) -> dict[str, list[Any]] | None:
         {"n_estimators": 15, "max_depth": 2, "curtail": True},
     ],
 )
+@documented({"guarantee": VOTE_GUARANTEE_TEXT})
 class AdaBoostClassifier(TreeVoteClassifier):
     """AdaBoost of stumps or small trees, cost-blind.
 
@@ -104,6 +106,7 @@ class AdaBoostClassifier(TreeVoteClassifier):
     validation_fraction : float
         The share of rows held out to calibrate a ``curtailment_error`` above zero; the vote does not learn
         from them. With fewer than 1 / error - 1 of them no row stops that is not certain.
+    {guarantee}
     intercept : bool
         Whether the constant vote is among the learners.
     max_bins : int
@@ -153,6 +156,7 @@ class AdaBoostClassifier(TreeVoteClassifier):
         "curtail": [BOOLEAN],
         "curtailment_error": [SHARE],
         "validation_fraction": [FRACTION],
+        "guarantee": GUARANTEE,
         "intercept": [BOOLEAN],
         "max_bins": [between(2, 255)],
     }
@@ -165,6 +169,7 @@ class AdaBoostClassifier(TreeVoteClassifier):
         curtail: bool = False,
         curtailment_error: float = 0.0,
         validation_fraction: float = 0.2,
+        guarantee: Guarantee | None = None,
         intercept: bool = True,
         max_bins: int = 255,
         class_weight: Any = None,
@@ -176,6 +181,7 @@ class AdaBoostClassifier(TreeVoteClassifier):
         self.curtail = curtail
         self.curtailment_error = curtailment_error
         self.validation_fraction = validation_fraction
+        self.guarantee = guarantee
         self.intercept = intercept
         self.max_bins = max_bins
         self.class_weight = class_weight

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import BudgetKind, SweepContext, TrainingSet, register
+from farthing.base import BudgetKind, Guarantee, SweepContext, TrainingSet, documented, register
 from farthing.base.inputs import check_cap
 from farthing.base.parameters import BOOLEAN, CLASS_WEIGHT, FRACTION, SHARE, at_least, between, one_of
 from farthing.boosting.adaboost_bt.purchases import (
@@ -24,6 +24,7 @@ from farthing.boosting.adaboost_bt.purchases import (
 from farthing.boosting.adaboost_bt.selection_rules import RULES, Rule, greedy, smoothed
 from farthing.boosting.adaboost_bt.tree_candidates import TreeCandidates, columns_of
 from farthing.costs import CostSheet, CostsLike, RowLedger
+from farthing.learning.guarantees.guaranteed import GUARANTEE, VOTE_GUARANTEE_TEXT
 from farthing.learning.voting import vote_prior, vote_targets
 from farthing.learning.voting.margin_bounds import loss_factors
 from farthing.learning.voting.stochastic_curtailment import split_rows
@@ -99,6 +100,7 @@ def _auto(context: SweepContext) -> dict[str, list[Any]] | None:
         {"budget": 5.0, "rule": "speedboost", "n_estimators": 40, "curtail": True, "intercept": False},
     ],
 )
+@documented({"guarantee": VOTE_GUARANTEE_TEXT})
 class AdaBoostBTClassifier(TreeVoteClassifier):
     """AdaBoost of stumps or small trees that pays for features in training and stops at the budget.
 
@@ -153,6 +155,7 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
     validation_fraction : float
         The share of rows held out to calibrate a ``curtailment_error`` above zero; the vote does not learn
         from them. With fewer than 1 / error - 1 of them no row stops that is not certain.
+    {guarantee}
     intercept : bool
         Whether a constant vote, which is free, is among the learners.
     max_bins : int
@@ -209,6 +212,7 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         "curtail": [BOOLEAN],
         "curtailment_error": [SHARE],
         "validation_fraction": [FRACTION],
+        "guarantee": GUARANTEE,
         "intercept": [BOOLEAN],
         "max_bins": [between(2, 255)],
     }
@@ -227,6 +231,7 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         curtail: bool = False,
         curtailment_error: float = 0.0,
         validation_fraction: float = 0.2,
+        guarantee: Guarantee | None = None,
         intercept: bool = True,
         max_bins: int = 255,
         class_weight: Any = None,
@@ -244,6 +249,7 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         self.curtail = curtail
         self.curtailment_error = curtailment_error
         self.validation_fraction = validation_fraction
+        self.guarantee = guarantee
         self.intercept = intercept
         self.max_bins = max_bins
         self.class_weight = class_weight

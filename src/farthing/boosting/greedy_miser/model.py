@@ -9,9 +9,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing._core import round_shares
 from farthing.base import PricedErrorsModel, RegressorModel, TreeModel
 from farthing.costs import CostSheet
-from farthing.learning.losses import newton_targets, probability_steps, scores_to_probabilities
+from farthing.learning.losses import probability_steps, scores_to_probabilities
 from farthing.trees import Forest, Progress
 from farthing.typing import Floats
 from farthing.walks.plans import Link
@@ -149,16 +150,11 @@ class GreedyMiserClassifierModel(GreedyMiserModel, PricedErrorsModel):
 
     def boosted_labels(self, outputs: Floats, steps: Floats, walked: NDArray[np.bool_]) -> Floats:
         """Return the shares of the classes that the last round was fitted to, (n_stands, n_classes)."""
-        before = self.conclude(outputs)
-        own = walked
+        before, own = self.conclude(outputs), walked
         if outputs.shape[1] == 1:  # one log-odds, that of the second class
             steps, own = np.tile(steps, 2), np.tile([False, True], (len(outputs), 1)) & walked
-        shares = np.where(own, newton_targets(before, steps), 0.0)
         # What classes without a tree of this round have is what the others leave.
-        others = np.where(own, 0.0, before)
-        left, rest = 1.0 - shares.sum(axis=1, keepdims=True), others.sum(axis=1, keepdims=True)
-        shares += others * (np.maximum(left, 0.0) / np.maximum(rest, 1e-300))
-        return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300))
+        return round_shares(before, steps, own.view(np.uint8))
 
     def link_steps(self) -> Link:
         """Return the step to probabilities."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, TypeGuard
@@ -15,7 +16,7 @@ from farthing.cascades.early_exit.model import EarlyExitModel
 from farthing.costs import RowLedger
 from farthing.trees import Progress
 from farthing.typing import Floats
-from farthing.walks import Policy, Split, Stand
+from farthing.walks import Foresight, Policy, Split, Stand
 from farthing.walks.plans import Exit, Plan, Risk, TreePlan, ends_outside, riskiest
 
 # Outputs and purchases at all exits are kept for all variants, unless they would take more memory than this.
@@ -198,6 +199,20 @@ class ExitPolicy:
     def refuse(self, column: int) -> None:
         """Go on without the column just asked for."""
         self._trees.refuse(column)
+
+    def foresee(self, column: int, answers: Sequence[float], ledger: RowLedger) -> Foresight | None:
+        """Return where each of some answers would lead to; None if evaluations have a price."""
+        found = self._trees.foresee(column, answers, ledger)
+        if found is None:
+            return None
+        # Most answers lead to another question of the same block. The others are at an exit.
+        for place, asked in enumerate(found.columns):
+            if asked is None:
+                twin = copy(self)
+                twin.__dict__.update(_trees=self._trees.after(column, answers[place]))
+                found.columns[place], found.stands[place] = twin.wants(ledger), twin.stand()
+                found.outputs[place] = twin.output()
+        return found
 
     def split(self) -> Split | None:
         """Return the split that the trees stand at."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,6 +40,8 @@ class StagePolicy:
         self._evaluated: tuple[int, NDArray[np.float64]] | None = None
         # The raw output of a curtailed stage.
         self._early: NDArray[np.float64] | None = None
+        # The stage whose expectation was asked for last, and what `_held_errors` says of it.
+        self._expected: tuple[int, tuple[int, list[float]] | None] | None = None
 
     def wants(self, ledger: RowLedger) -> int | None:
         """Return the next column of the stage, or of the next stage unless the row stops here."""
@@ -99,34 +102,44 @@ class StagePolicy:
     def expectation(self) -> Expectation | None:
         """Return what the answers of this stage are expected to do together; None if no rows are kept."""
         model, stage = self._model, self._stage
-        held, weights = model.held_errors, model.held_weights
-        if stage == 0 or held is None or weights is None:
+        if stage == 0:
             return None
-        now, then = int(model.chain[stage - 1]), int(model.chain[stage])
-        alike = model.similar_rows(now, float(model.readout.risks(self._look())[0]))
-        if alike is None or not len(alike):
+        # The same for all questions of a stage, whose answers are looked at together.
+        if self._expected is None or self._expected[0] != stage:
+            self._expected = stage, self._held_errors((int(model.chain[stage - 1]), int(model.chain[stage])))
+        found = self._expected[1]
+        if found is None:
             return None
-        risk = float(np.average(held[now, alike], weights=weights[alike]))
-        fall = risk - float(np.average(held[then, alike], weights=weights[alike]))
-        n_left = len(self._pending)
+        n_alike, (now, then), n_left = *found, len(self._pending)
         return Expectation(
             model.readout.measure,
-            risk,
-            fall,
-            f"{len(alike)} held-out rows of similar risk; the fall is that of stage {stage + 1}, of which "
+            now,
+            now - then,
+            f"{n_alike} held-out rows of similar risk; the fall is that of stage {stage + 1}, of which "
             f"{n_left} {'answer is' if n_left == 1 else 'answers are'} left",
         )
 
-    def standing(self) -> tuple[str, float] | None:
-        """Return the measure of `expectation` and the risk of a row that has stopped; None without rows."""
-        model, held = self._model, self._model.held_errors
-        if held is None or model.held_weights is None:
+    def _held_errors(self, places: Sequence[int]) -> tuple[int, list[float]] | None:
+        """Return how many held-out rows had the risk of this one at the first of some boosters.
+
+        With their mean errors at each of these boosters; None if no rows are kept.
+        """
+        model = self._model
+        held, weights = model.held_errors, model.held_weights
+        if held is None or weights is None:
             return None
-        place = int(model.chain[self._stage])
-        alike = model.similar_rows(place, float(model.readout.risks(self.output()[np.newaxis])[0]))
+        risk = float(model.readout.risks(self.output()[np.newaxis])[0])
+        alike = model.similar_rows(places[0], risk)
         if alike is None or not len(alike):
             return None
-        return model.readout.measure, float(np.average(held[place, alike], weights=model.held_weights[alike]))
+        counted = weights[alike]
+        total = float(counted.sum())
+        return len(alike), [float(held[place, alike] @ counted) / total for place in places]
+
+    def standing(self) -> tuple[str, float] | None:
+        """Return the measure of `expectation` and the risk of a row that has stopped; None without rows."""
+        found = self._held_errors([int(self._model.chain[self._stage])])
+        return None if found is None else (self._model.readout.measure, found[1][0])
 
     def why_ended(self) -> str:
         """Return why the row has stopped, in words."""

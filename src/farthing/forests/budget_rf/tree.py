@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing._core import mean_shares
 from farthing.base import (
     PricedErrorsMixin,
     PricedErrorsModel,
     TrainingSet,
     TreeModel,
     documented,
-    normalise,
     register,
     row_sums,
 )
@@ -26,7 +27,7 @@ from farthing.costs import CostsLike
 from farthing.forests.budget_rf.aggregation import class_shares
 from farthing.learning.monotonic import MONOTONIC, MONOTONIC_TEXT, MonotonicClassesMixin, directions_of
 from farthing.learning.unordered import UnorderedMixin
-from farthing.trees import CostRule, Forest, Grower, Impurity, NodeValues, SparseRows, rows_of
+from farthing.trees import CostRule, Forest, Grower, Impurity, NodeValues, SparseRows
 from farthing.walks import Stand
 from farthing.walks.plans import Link
 
@@ -47,13 +48,13 @@ class ClassCountModel(TreeModel, PricedErrorsModel):
 
     def label_shares(self, stands: Sequence[Stand]) -> NDArray[np.float64] | None:
         """Return the mean over the trees walked of the class shares at their nodes, (n_stands, n_classes)."""
-        lengths = [len(stand.nodes) for stand in stands]
-        if not all(lengths):
+        if not all(len(stand.nodes) for stand in stands):
             return None
-        nodes = np.concatenate([stand.nodes for stand in stands])
-        shares = normalise(rows_of(stands[0].forest.node_values, nodes))
-        firsts = np.cumsum([0, *lengths[:-1]])
-        return np.asarray(np.add.reduceat(shares, firsts) / np.array(lengths)[:, np.newaxis])
+        nodes = [stand.nodes for stand in stands]
+        counts, flat = stands[0].forest.node_values, np.concatenate(nodes)
+        if isinstance(counts, SparseRows):
+            counts, flat = counts[flat].dense(), np.arange(len(flat))
+        return mean_shares(counts, flat, [0, *accumulate(map(len, nodes))])
 
     def link_steps(self) -> Link:
         """Return no step: shares are probabilities."""

@@ -16,6 +16,9 @@ GUARANTEE_TEXT: Final = """guarantee : Guarantee, optional
         What shall hold on new rows, such as a mean spend, with which confidence. A part of the training rows
         is kept for the test, by which the variant of the fit is chosen; ``certificate_`` says what holds.
         In place of ``budget``."""
+VOTE_GUARANTEE_TEXT: Final = GUARANTEE_TEXT.replace(
+    "In place of ``budget``.", "It needs a ``curtailment_error``: the variants are votes of smaller errors."
+)
 
 
 class GuaranteedMixin(BudgetedEstimator):
@@ -29,7 +32,7 @@ class GuaranteedMixin(BudgetedEstimator):
         Parameters
         ----------
         rows, **options
-            As in `BudgetedEstimator.fit_rows`.
+            As in `BudgetedEstimator.fit_rows`; no option that is made of all rows.
 
         Returns
         -------
@@ -39,14 +42,16 @@ class GuaranteedMixin(BudgetedEstimator):
             return super().fit_rows(rows, **options)
         self._validate_params()
         budget = getattr(self, "budget", None)
-        if budget is not None and self.guarantee.budget is not None:
+        is_hard = getattr(self, "budget_kind", "mean") == "hard"  # of every row, beside the mean
+        if budget is not None and self.guarantee.budget is not None and not is_hard:
             raise ValueError(
                 f"budget={budget!r} and the guarantee's budget of {self.guarantee.budget:g} say the "
                 "same twice; leave out budget"
             )
         if not np.all(rows.weights == rows.weights[0]):
             raise ValueError(
-                "a guarantee counts rows, so their weights must be equal; leave out sample_weight"
+                "a guarantee counts rows, so their weights must be equal; leave out sample_weight and "
+                "class_weight"
             )
         learned, tested = hold_out_at_random(rows, self.guarantee.holdout, getattr(self, "random_state", 0))
         super().fit_rows(learned, **options)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import Guarantee, TrainingSet, TreeModel
 from farthing.costs import CostSheet
-from farthing.learning.guarantees import Ladder
+from farthing.learning.guarantees import GuaranteedMixin, Ladder
 from farthing.learning.voting.class_curtailment import (
     ClassCurtailment,
     CurtailedClassPolicy,
@@ -200,7 +200,7 @@ class TreeVoteModel(TreeModel, VoteModel):
         check_stops(self.stops, 0 if self.order is None else len(self.order))
 
 
-class TreeVoteClassifier(VoteClassifier):
+class TreeVoteClassifier(GuaranteedMixin, VoteClassifier):
     """An estimator that learns a `TreeVoteModel`.
 
     The most probable class is that of the vote's sign, or of the largest vote, bit for bit.

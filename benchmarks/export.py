@@ -3,11 +3,11 @@
 The models are boosted trees of LightGBM, which emlearn does not take, and random forests of scikit-learn, for
 the largest class of five tables against the others, and boosted trees of a made table. Bytes are those of
 text and constant data of the object file, `-Os`. The time is that of a held-out row at hand, `-O2`: ours is
-``farthing_decide``, which keeps the account, and contains the gathering of the features that the model reads;
-m2cgen's ``score`` keeps none. Ours also holds what predictions of unfinished rows need, the training rows of
-leaves, and all digits of probabilities. emlearn holds the label of each leaf alone, for a vote, and six
-digits of each threshold. At `-O2` ours has a second copy of the trees for rows at hand, which `-Os` leaves
-out: "with the copy" is the size with it.
+``farthing_decide``, which keeps the account, m2cgen's ``score`` keeps none. Each gets rows in its own form:
+m2cgen all columns, ours the features that the model reads, which its header numbers. Ours also holds what
+predictions of unfinished rows need, the training rows of leaves, and all digits of probabilities. emlearn
+holds the label of each leaf alone, for a vote, and six digits of each threshold. At `-O2` ours has a second
+copy of the trees for rows at hand, which `-Os` leaves out: "with the copy" is the size with it.
 """
 
 from __future__ import annotations
@@ -40,11 +40,8 @@ _N_FEATURES: Final = 20
 _N_TIMED: Final = 2000
 _TABLES: Final = ("adult", "covtype", "letter", "miniboone_tiny", "satellite")
 _OURS: Final = """
-    double values[FARTHING_FEATURES];
     uint32_t acquired[FARTHING_WORDS];
-    int i;
-    for (i = 0; i < FARTHING_FEATURES; ++i) values[i] = row[PLACE[i]];
-    return farthing_decide(values, acquired).value[0];
+    return farthing_decide(row, acquired).value[0];
 """
 _DRIVER: Final = """
 #include <stdio.h>
@@ -163,19 +160,19 @@ def _large(folder: Path) -> Line:
     rival, ours = make_model(200, 31)
     export_model(ours, folder, name="ours")
     case = _Case("made table", rival, _made_rows())
-    _build(folder, "ours", _head(ours), _OURS, case)
+    _build_ours(folder, ours, case.rows)
     found = statistics.median(_nanoseconds(folder / "ours") for _ in range(9))
     return Line("one row at hand, 200 trees of 31 leaves", "2 us", found, 2000.0, found / 2000, 1.0, "ns")
 
 
 def _times(case: _Case, folder: Path, model: Any) -> Line:
     """Compare the time of a row at hand."""
-    _build(folder, "ours", _head(model), _OURS, case)
+    _build_ours(folder, model, case.rows)
     if hasattr(case.model, "classes_"):
         declared, call = "void score(double *, double *);", "double out[2]; score(row, out); return out[0];"
     else:
         declared, call = "double score(double *);", "return score(row);"
-    _build(folder, "theirs", declared, call, case)
+    _build(folder, "theirs", declared, call, case.rows)
     found: dict[str, list[float]] = {"ours": [], "theirs": []}
     for _ in range(9):
         for name, times in found.items():
@@ -185,19 +182,20 @@ def _times(case: _Case, folder: Path, model: Any) -> Line:
     return Line(f"{case.name}: one row, with the account", "m2cgen", ours, theirs, ratio, 1.0, "ns")
 
 
-def _head(model: Any) -> str:
-    places = ", ".join(map(str, Program.of(model).prices.columns))
-    return f'#include "ours.h"\nstatic const int PLACE[] = {{{places}}};'
+def _build_ours(folder: Path, model: Any, rows: NDArray[np.float64]) -> None:
+    """Build ours, which takes the features that the model reads, in the order of the header."""
+    read = np.ascontiguousarray(rows[:, list(Program.of(model).prices.columns)])
+    _build(folder, "ours", '#include "ours.h"', _OURS, read)
 
 
-def _build(folder: Path, name: str, head: str, body: str, case: _Case) -> None:
-    (folder / f"{name}_main.c").write_text(_DRIVER % (head, *case.rows.shape, body))
-    case.rows.tofile(folder / "rows.bin")
+def _build(folder: Path, name: str, head: str, body: str, rows: NDArray[np.float64]) -> None:
+    (folder / f"{name}_main.c").write_text(_DRIVER % (head, *rows.shape, body))
+    rows.tofile(folder / f"{name}.rows")
     compile_c([folder / f"{name}_main.c", folder / f"{name}.c"], folder / name, "-O2")
 
 
 def _nanoseconds(program: Path) -> float:
-    given = [str(program), str(program.with_name("rows.bin"))]
+    given = [str(program), str(program.with_suffix(".rows"))]
     ran = subprocess.run(given, capture_output=True, text=True, check=True)
     return float(ran.stdout.split()[0])
 

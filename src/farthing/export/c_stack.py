@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from farthing.export.c_links import widest
+from farthing.export.fast_forms import mask_bytes
 from farthing.export.program import Program
 from farthing.export.tables import Tables
 
@@ -32,8 +33,11 @@ def stack_bytes(program: Program, tables: Tables) -> int:
         other += 4 * height
     if n.get("PLAN_AT_ONCE"):
         words = -(-items // 32)
-        # Values in single precision, features seen, and local copies of these and of the sums.
-        doubles += items + 1 + program.n_outputs + 2 * (words + 1)
+        # Features seen, and local copies of these and of the sums.
+        doubles += program.n_outputs + 2 * (words + 1)
+    if n.get("PLAN_MASKS"):
+        assert tables.trees is not None
+        other += mask_bytes(tables.trees)
     if n.get("DRAWN_UNITS"):
         doubles += 10
     total = 8 * doubles + other + _CALLS * _FRAME

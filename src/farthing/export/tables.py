@@ -9,6 +9,7 @@ import numpy as np
 
 from farthing.errors import ExportError
 from farthing.export.drawn_tables import drawn_tables
+from farthing.export.fast_forms import fast_form
 from farthing.export.program import Program, is_tree_sum
 from farthing.export.table_types import Table, real, whole
 from farthing.export.tree_table import LeafRows, TreeTable
@@ -47,8 +48,6 @@ def _tests_and_rows(table: TreeTable, given: Sequence[tuple[float, ...]]) -> lis
     ]
 
 
-# Trees of more nodes have no second copy for rows at hand, since compilers would take minutes.
-MOST_NODES = 40_000
 _KINDS = {
     TreePlan: "tree", StationPlan: "station", VotePlan: "vote", ClassVotePlan: "class_vote",
     DrawnVotePlan: "drawn", MessagePlan: "message",
@@ -212,12 +211,12 @@ class Tables:
         if plan.calls:
             self.tables["CALLS"] = whole(program.prices.slot(call) for call in plan.calls)
         assert self.trees is not None
+        form = fast_form(self.trees) if is_tree_sum(plan) else None
         self.numbers |= {
             "PLAN_BLOCKS": len(plan.ends),
             "PLAN_CALLS": int(bool(plan.calls)),
-            "PLAN_AT_ONCE": int(
-                is_tree_sum(plan) and not self.trees.sets and len(self.trees.feature) <= MOST_NODES
-            ),
+            "PLAN_AT_ONCE": int(form is not None),
+            "PLAN_MASKS": int(form == "masks"),
         }
         self._add_exits([plan.exit] if len(plan.ends) > 1 else [None])
 

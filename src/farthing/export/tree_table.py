@@ -174,9 +174,10 @@ class TreeTable:
         with np.errstate(over="ignore"):
             nearest = np.float32(threshold)
         # x <= t for all x of float32 is x <= the largest one up to t; x < t is x < the least one from t on.
-        if self.strict and nearest < threshold:
+        # They are compared as doubles: NumPy would round a float beside a float32.
+        if self.strict and float(nearest) < threshold:
             nearest = np.nextafter(nearest, np.float32(np.inf))
-        elif not self.strict and nearest > threshold:
+        elif not self.strict and float(nearest) > threshold:
             nearest = np.nextafter(nearest, np.float32(-np.inf))
         return float(nearest)
 

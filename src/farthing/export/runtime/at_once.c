@@ -1,24 +1,20 @@
 /* Rows that have every value, without a limit: sums and features seen by the second copy of the trees. */
 
 #if FARTHING_FAST
+/* Two values are unordered if one of them is NAN. */
 static int is_whole(const double *values)
 {
-    int32_t item, lacks = 0;
-    for (item = 0; item < FARTHING_ITEMS; ++item) lacks |= values[item] != values[item];
+    int32_t item;
+    int lacks = 0;
+    for (item = 0; item + 1 < FARTHING_ITEMS; item += 2) lacks |= isunordered(values[item], values[item + 1]);
+    if (FARTHING_ITEMS % 2) lacks |= isnan(values[FARTHING_ITEMS - 1]);
     return !lacks;
 }
 
 static void take_trees(const double *values, double *out, uint32_t *seen)
 {
-#if TREE_SINGLE
-    fast_value x[FARTHING_ITEMS + 1];
-    int32_t item;
-    for (item = 0; item < FARTHING_ITEMS; ++item) x[item] = (float)values[item];
-#else
-    const fast_value *x = values;
-#endif
-    memcpy(seen, ALWAYS, SEEN_WORDS * sizeof *seen);
-    FAST_TREES(x, out, seen)
+    memcpy(seen, ALWAYS, FARTHING_WORDS * sizeof *seen);
+    fast_trees(values, out, seen);
 }
 
 #define IS_SEEN(seen, item) ((seen)[(item) >> 5] >> ((item) & 31) & 1u)
@@ -27,7 +23,7 @@ static void take_trees(const double *values, double *out, uint32_t *seen)
 static void policy_take_all(farthing_state *s, const double *values)
 {
     enum { TAKEN = OWNED | BOUGHT | ANSWERED | HEARD | LOOKED };
-    uint32_t seen[SEEN_WORDS];
+    uint32_t seen[FARTHING_WORDS];
     int32_t item;
     take_trees(values, s->outputs, seen);
     for (item = 0; item < FARTHING_ITEMS; ++item) {
@@ -46,10 +42,10 @@ static double spent_on(const uint32_t *seen)
 {
     int32_t i;
 #if PRICES_WHOLE && FARTHING_GROUPS == 0
-    spend sum = ALWAYS_SPENT;
-    for (i = 0; i < N_SOMETIMES; ++i) {
-        const int32_t item = SOMETIMES[i];
-        sum += (spend)IS_SEEN(seen, item) * OWN[item];
+    spend sum = 0;
+    for (i = 0; i < FARTHING_ITEMS; i += SUMS_OF) {
+        const int32_t chosen = (int32_t)(seen[i >> 5] >> (i & 31)) & ((1 << SUMS_OF) - 1);
+        sum += SUMS[(i / SUMS_OF << SUMS_OF) + chosen];
     }
 #else
     spend sum = 0;
@@ -76,7 +72,7 @@ static farthing_result decide_by_walk(const double *values, uint32_t *acquired)
     int32_t item;
     farthing_start(&s, HUGE_VAL);
     farthing_tell_all(&s, values);
-    memset(acquired, 0, SEEN_WORDS * sizeof *acquired);
+    memset(acquired, 0, FARTHING_WORDS * sizeof *acquired);
     for (item = 0; item < FARTHING_ITEMS; ++item) {
         acquired[item >> 5] |= (uint32_t)farthing_acquired(&s, item) << (item & 31);
     }
@@ -92,7 +88,7 @@ farthing_result farthing_decide(const double *values, uint32_t *acquired)
     if (!is_whole(values)) return decide_by_walk(values, acquired);
     for (i = 0; i < FARTHING_WIDEST; ++i) out[i] = 0.0;
     take_trees(values, out, acquired);
-    for (i = 0; i < SEEN_WORDS; ++i) any |= acquired[i];
+    for (i = 0; i < FARTHING_WORDS; ++i) any |= acquired[i];
     result.spent = spent_on(acquired);
     if (any || !PROGRAM_SETTLES) {
         conclude(out, &result);

@@ -15,8 +15,9 @@ version = release = installed("farthing")
 
 extensions = [
     "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
-    "mathml",
+    "local_mathjax",
     "numpydoc",
     "myst_parser",
     "sphinx_copybutton",
@@ -50,9 +51,7 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "Farthing"
-html_math_renderer = "mathml"
-html_static_path = ["_static"]
-html_css_files = ["site.css"]
+mathjax_path = "mathjax/tex-chtml.js"  # see local_mathjax
 html_show_sourcelink = False
 html_theme_options = {
     "show_toc_level": 2,

@@ -269,7 +269,7 @@ private:
         const index_t n_sets = rows_.n_sets;
         for (index_t set = 0; set < n_sets; ++set) {
             const double price = prices_[set] < kNone ? prices_[set] + extra(set, feature, state) : kNone;
-            with_[set] = price <= state.left ? rows_.tradeoff * price : kNone;
+            with_[set] = price < kNone && price <= state.left ? rows_.tradeoff * price : kNone;
         }
         double total = 0;
         for (index_t answer = 0; answer < rows_.n_answers; ++answer) {

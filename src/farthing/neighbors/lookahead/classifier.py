@@ -6,11 +6,13 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import PricedErrorsMixin, SweepContext, TrainingSet, documented, register
 from farthing.base.parameters import ANY_OR_NONE, NON_NEGATIVE, at_least, between
 from farthing.base.priced_errors import ERROR_COSTS
 from farthing.costs import CostsLike, per_price
+from farthing.forests import BudgetTreeClassifier
 from farthing.learning.booster import TreeSettings
 from farthing.learning.folds import folds_of
 from farthing.learning.losses import classification_loss
@@ -18,6 +20,7 @@ from farthing.learning.merged_rows import merged_rows
 from farthing.learning.multi_strategy import grows_multi_output
 from farthing.learning.price_of_money import price_of_money
 from farthing.learning.random_numbers import draw_rows
+from farthing.neighbors.lookahead.distillation import Distillation
 from farthing.neighbors.lookahead.model import LookaheadModel
 from farthing.neighbors.lookahead.planning import PlanLearner
 
@@ -75,8 +78,8 @@ class LookaheadClassifier(PricedErrorsMixin):
         What a unit of price is worth, in units of error price. None means 1 with error costs: errors and
         tests are then in one currency. Without them, ten times all features cost as much as an error.
     n_neighbors : int, optional
-        Training rows that stand for a row, with all that are as near as the last of them. None chooses 15, 40
-        or 100 by the total cost of training rows that are held out.
+        Training rows that stand for a row, with all that are as near as the last of them. None chooses 15 or
+        50 by the total cost of training rows that are held out.
     max_sets : int
         Sets in the library.
     max_size : int
@@ -150,11 +153,11 @@ class LookaheadClassifier(PricedErrorsMixin):
         max_size: int = 6,
         width: int = 6,
         max_rows: int = 3000,
-        n_estimators: int = 100,
-        learning_rate: float = 0.2,
-        max_depth: int = 6,
+        n_estimators: int = 150,
+        learning_rate: float = 0.15,
+        max_depth: int = 4,
         min_samples_leaf: int = 5,
-        n_folds: int = 3,
+        n_folds: int = 5,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -174,6 +177,58 @@ class LookaheadClassifier(PricedErrorsMixin):
         self.n_folds = n_folds
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    def distill(
+        self, X: Any = None, *, max_depth: int = 8, min_samples_leaf: int = 5
+    ) -> BudgetTreeClassifier:
+        """Return a tree that does what the policy does with most rows, to be read, exported and walked fast.
+
+        Its tests are of columns that the policy has asked for by then, and tell apart what it does next. It
+        buys no column that the policy does not buy from such rows, and keeps its budget; but it may know
+        less: where a test would be needed that it has no depth or rows for, all do what most would do.
+
+        Parameters
+        ----------
+        X : ndarray, pandas.DataFrame, polars.DataFrame or array-like, optional
+            Rows to walk, which need no labels; the more, the closer is the tree. None walks the training rows.
+        max_depth : int
+            Most tests on a path.
+        min_samples_leaf : int
+            Fewest rows on either side of a test.
+
+        Returns
+        -------
+        BudgetTreeClassifier
+            Fitted; the values of its nodes are the policy's probabilities.
+        """
+        check_is_fitted(self)
+        if max_depth < 0 or min_samples_leaf < 1:
+            raise ValueError(
+                f"max_depth must be 0 or more and min_samples_leaf 1 or more; got {max_depth}, {min_samples_leaf}"
+            )
+        model = self.fitted_
+        if X is None:
+            values, weights = model.values, model.weights
+        else:
+            encoded = model.schema.encode(X, type(self).__name__).values
+            values, weights = np.asarray(encoded, dtype=np.float64), np.ones(len(encoded))
+            if not len(values):
+                raise ValueError("X has no rows to walk")
+        forest = Distillation(
+            model, values, weights, int(max_depth), int(min_samples_leaf), self.n_threads()
+        ).forest()
+        tree = BudgetTreeClassifier(costs=model.costs, budget=model.budget, max_depth=int(max_depth))
+        return tree.adopt(
+            tree.model_type(
+                schema=model.schema,
+                costs=model.costs,
+                prior=model.conclude(model.prior[np.newaxis])[0],
+                budget=model.budget,
+                classes=model.classes,
+                error_costs=model.error_costs,
+                forest=forest,
+            )
+        )
 
     def _learn(self, rows: TrainingSet) -> LookaheadModel:
         seed = int(check_random_state(self.random_state).randint(2**31))

@@ -170,7 +170,7 @@ class LookaheadModel(PricedErrorsModel):
         limit = np.full(len(values), np.inf) if budget is None else spending_limit(budget)
         rows = np.arange(len(values))
         while len(rows):
-            affordable, left = self._affordable(acquired[rows], limit[rows])
+            affordable, left = self.affordable(acquired[rows], limit[rows])
             columns = self.next_columns(
                 known[rows], acquired[rows], acquired[rows], affordable, left, n_threads=n_threads
             )
@@ -179,8 +179,16 @@ class LookaheadModel(PricedErrorsModel):
             acquired[rows, columns] = True
         return known, acquired
 
-    def _affordable(self, acquired: Flags, limit: Floats) -> tuple[Flags, Floats]:
-        """Return which columns each row can buy, and what is left of its budget, as in `RowLedger`."""
+    def affordable(self, acquired: Flags, limit: Floats) -> tuple[Flags, Floats]:
+        """Return which columns each row can buy, and what is left of its limit, as in `RowLedger`.
+
+        Parameters
+        ----------
+        acquired : ndarray of bool, shape (n_rows, n_features)
+            What each row has bought.
+        limit : ndarray of float64, shape (n_rows,)
+            The budget with its slack, see `spending_limit`; infinite without a budget.
+        """
         spent = self.costs.total_rows(acquired)
         affordable = np.ones(acquired.shape, dtype=np.bool_)
         if np.isfinite(limit).any():

@@ -26,13 +26,13 @@ from farthing.typing import Flags, Floats
 _FEW_VALUES: Final = MOST_ANSWERS - 1
 _QUARTERS: Final = 4
 # Copies of the rows that boosters learn from: until they have so many rows.
-_COPIED_ROWS: Final = 12_000
+_COPIED_ROWS: Final = 8000
 _MOST_COPIES: Final = 16
 # Columns that sets are made of, rounds without a lower loss, rows that choose the number of neighbours.
 _MOST_COLUMNS: Final = 24
 _PATIENCE: Final = 10
 _JUDGES: Final = 400
-_SIZES: Final = (15.0, 40.0, 100.0)
+_SIZES: Final = (15.0, 50.0)
 # Squared distance of two different categories, that of their indicators; and the least variance.
 _APART: Final = 2.0
 _LEAST: Final = 1e-300
@@ -123,11 +123,11 @@ class PlanLearner:
         shown = self._planned(booster, sets, self._n_copies)
         booster = self._grow([*self._random(0.3), *shown])
         sets = self._library(booster)
-        model = self._model(booster, sets, n_neighbors or _SIZES[1])
+        model = self._model(booster, sets, n_neighbors or _SIZES[0])
         walked = self._walked(model, booster, np.arange(n_rows))[1]
         shown = self._planned(booster, sets, self._n_copies // 2)
         booster = self._grow([*self._random(0.2), *shown, *self._parts(walked, self._n_copies // 2)])
-        model = self._model(booster, sets, n_neighbors or _SIZES[1])
+        model = self._model(booster, sets, n_neighbors or _SIZES[0])
         if n_neighbors is not None:
             return model
         return self._best_size(model, booster, sets)

@@ -56,7 +56,7 @@ def cube_table(n_rows: int, seed: int) -> CubeTable:
 
 
 def oracle(table: CubeTable, costs: CostSheet) -> tuple[float, float]:
-    """Return the accuracy and the mean spend of one who knows the columns and rounds their entries to bits."""
+    """Return the accuracy and the mean spend of one who knows the columns and rounds entries to bits."""
     entries = table.X.to_numpy()[:, 1:-1].reshape(len(table.y), N_CUBES, 3)
     bits = entries[np.arange(len(table.y)), table.context] > 0.5
     spend = [costs.total(["context", *(f"cube{cube}{axis}" for axis in "xyz")]) for cube in range(N_CUBES)]

@@ -72,7 +72,9 @@ class Plans:
             return self.sheet.total([*paid, *features[columns & ~heard]]) - self.sheet.total(paid)
 
         usable = [not (one & dead).any() and (affordable | heard)[one].all() for one in self.members]
-        prices = np.array([price(one) if ok else np.inf for one, ok in zip(self.members, usable, strict=True)])
+        prices = np.array(
+            [price(one) if ok else np.inf for one, ok in zip(self.members, usable, strict=True)]
+        )
         prices[prices > left] = np.inf
         weights, losses = self.weights[near], self.losses[near].astype(np.float64)
         means = weights @ losses / weights.sum()
@@ -82,7 +84,12 @@ class Plans:
         costs = {}
         for column in np.flatnonzero(~heard & affordable).tolist():
             only = np.arange(len(heard)) == column
-            with_it = np.array([price(one | only) if np.isfinite(p) else np.inf for one, p in zip(self.members, prices, strict=True)])
+            with_it = np.array(
+                [
+                    price(one | only) if np.isfinite(p) else np.inf
+                    for one, p in zip(self.members, prices, strict=True)
+                ]
+            )
             charge = self._charge(with_it, left)
             total = 0.0
             for answer in np.unique(self.codes[near, column]):
@@ -94,12 +101,16 @@ class Plans:
                     judged = weights[chooses] @ losses[chooses] + self.shrinkage * means
                     few = weights[chooses].sum() + self.shrinkage
                     ranked = np.full(len(charge), np.inf)
-                    ranked[np.isfinite(charge)] = (judged + few * np.where(np.isfinite(charge), charge, 0.0))[np.isfinite(charge)]
+                    ranked[np.isfinite(charge)] = (judged + few * np.where(np.isfinite(charge), charge, 0.0))[
+                        np.isfinite(charge)
+                    ]
                     if not np.isfinite(ranked).any():
                         total = np.inf
                         continue
                     best = int(np.argmin(ranked))
-                    total += float(weights[judges] @ losses[judges, best] + weights[judges].sum() * charge[best])
+                    total += float(
+                        weights[judges] @ losses[judges, best] + weights[judges].sum() * charge[best]
+                    )
             cost = total / float(weights.sum())
             if np.isfinite(plans).any() and self.members[int(np.argmin(plans)), column]:
                 cost = min(cost, float(plans.min()))

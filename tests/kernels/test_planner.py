@@ -30,7 +30,9 @@ def random_plans(rng: np.random.Generator, n_rows: int, n_features: int, n_sets:
         half=rng.integers(0, 2, n_rows).astype(np.uint8),
         losses=(rng.integers(0, 5, (n_rows, n_sets)) / 4).astype(np.float32),
         members=members,
-        sheet=CostSheet(dict(zip(names, (rng.integers(0, 5, n_features) / 2).tolist(), strict=True)), groups=groups),
+        sheet=CostSheet(
+            dict(zip(names, (rng.integers(0, 5, n_features) / 2).tolist(), strict=True)), groups=groups
+        ),
         n_neighbors=float(rng.integers(1, 9)),
         tradeoff=float(rng.choice([0.0, 0.05, 0.3])),
         shrinkage=float(rng.choice([0.0, 4.0])),

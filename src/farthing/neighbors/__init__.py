@@ -1,4 +1,4 @@
-"""Acquisition by the nearest training rows: FMCC, the value of classifier, plans of sets, and a random order."""
+"""The nearest training rows choose what to buy: FMCC, value of classifier, plans of sets, random order."""
 
 from farthing.neighbors.lookahead import LookaheadClassifier
 from farthing.neighbors.margin_neighbors import MarginNeighborsClassifier

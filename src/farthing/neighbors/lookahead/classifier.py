@@ -40,7 +40,15 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
     grid=_grid,
     auto=False,
     trials=[
-        {"n_estimators": 8, "max_depth": 2, "max_sets": 24, "max_size": 3, "width": 2, "n_folds": 2, "n_neighbors": 12},
+        {
+            "n_estimators": 8,
+            "max_depth": 2,
+            "max_sets": 24,
+            "max_size": 3,
+            "width": 2,
+            "n_folds": 2,
+            "n_neighbors": 12,
+        },
         {
             "n_estimators": 6,
             "max_depth": 2,
@@ -56,7 +64,7 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
 )
 @documented({"error_costs": ERROR_COSTS})
 class LookaheadClassifier(PricedErrorsMixin):
-    """Ask for what will be needed together: plans of sets of columns, for tables on which single ones tell nothing.
+    """Ask for what will be needed together: plans of sets of columns, where single ones tell nothing.
 
     The nearest training rows that agree on what is known stand for a row. For each of them, and for each set
     of a library, it is known what a row loses that knows the set, by boosters that are trained on rows with
@@ -190,7 +198,8 @@ class LookaheadClassifier(PricedErrorsMixin):
         Parameters
         ----------
         X : ndarray, pandas.DataFrame, polars.DataFrame or array-like, optional
-            Rows to walk, which need no labels; the more, the closer is the tree. None walks the training rows.
+            Rows to walk, which need no labels; the more, the closer is the tree. None walks those that the
+            model keeps.
         max_depth : int
             Most tests on a path.
         min_samples_leaf : int
@@ -204,7 +213,8 @@ class LookaheadClassifier(PricedErrorsMixin):
         check_is_fitted(self)
         if max_depth < 0 or min_samples_leaf < 1:
             raise ValueError(
-                f"max_depth must be 0 or more and min_samples_leaf 1 or more; got {max_depth}, {min_samples_leaf}"
+                f"max_depth must be 0 or more and min_samples_leaf 1 or more; got {max_depth} and "
+                f"{min_samples_leaf}"
             )
         model = self.fitted_
         if X is None:

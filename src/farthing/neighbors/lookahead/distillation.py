@@ -71,7 +71,8 @@ class Distillation:
         self._node(np.arange(len(self.values)), np.zeros(n_features, dtype=np.bool_), self.max_depth)
         columns = self.model.schema.columns
         widths = np.array(
-            [-(-max(1, len(c.categories)) // WORD_BITS) if c.is_categorical else 0 for c in columns], dtype=np.int64
+            [-(-max(1, len(c.categories)) // WORD_BITS) if c.is_categorical else 0 for c in columns],
+            dtype=np.int64,
         )
         words: list[int] = []
         category = np.full(len(self._nodes), -1)
@@ -88,7 +89,10 @@ class Distillation:
             left=np.array([left for _, left, _ in self._nodes], dtype=np.int64),
             right=np.array([right for _, _, right in self._nodes], dtype=np.int64),
             missing=np.array(
-                [MISSING_LEFT if split is not None and split.missing_left else MISSING_RIGHT for split in splits],
+                [
+                    MISSING_LEFT if split is not None and split.missing_left else MISSING_RIGHT
+                    for split in splits
+                ],
                 dtype=np.uint8,
             ),
             category=category,

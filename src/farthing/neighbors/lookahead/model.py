@@ -62,7 +62,9 @@ class LookaheadModel(PricedErrorsModel):
     n_neighbors: float
     tradeoff: float
 
-    no_plan: ClassVar[str] = "it compares a row with the training rows; export the tree that `distill` returns"
+    no_plan: ClassVar[str] = (
+        "it compares a row with the training rows; export the tree that `distill` returns"
+    )
 
     @cached_property
     def predictor(self) -> Predictor:
@@ -145,7 +147,7 @@ class LookaheadModel(PricedErrorsModel):
             skipped,
             n_threads=n_threads,
         )
-        # Stopping is judged as going on is, by the neighbours' losses, unless the booster is surer of this row.
+        # Stopping is judged as going on is, by the losses of neighbours, unless the booster is surer.
         stop = np.minimum(self.risks(self.conclude(scores)), stops)
         return np.where(costs < stop, columns, -1)
 

@@ -1,4 +1,4 @@
-"""The sets of columns that plans choose from: the best for all training rows, and for those that agree on a value."""
+"""The sets of columns that plans choose from: the best for all rows, and for rows with the same answer."""
 
 from __future__ import annotations
 
@@ -116,7 +116,11 @@ class SetSearch:
         few = _spread(rows, _OF_GROUP)
         weights = self.booster.rows.weights[few]
         kept, worths = [], []
-        nothing = float(np.average(self.booster.losses(few, np.zeros((1, len(start)), dtype=np.bool_))[:, 0], weights=weights))
+        nothing = float(
+            np.average(
+                self.booster.losses(few, np.zeros((1, len(start)), dtype=np.bool_))[:, 0], weights=weights
+            )
+        )
         least = nothing
         for _ in range(self.max_size):
             means = np.average(self.booster.losses(few, beam), axis=0, weights=weights)

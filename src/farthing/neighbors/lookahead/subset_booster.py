@@ -83,7 +83,9 @@ class SubsetBooster:
         trainer = OutOfFoldTrainer(
             copies,
             classification_loss(rows.n_classes),
-            folds=[Fold(_copied(f.learn, n_rows, n_copies), _copied(f.held_out, n_rows, n_copies)) for f in folds],
+            folds=[
+                Fold(_copied(f.learn, n_rows, n_copies), _copied(f.held_out, n_rows, n_copies)) for f in folds
+            ],
             final=np.arange(len(copies)),
             settings=settings,
         )
@@ -105,7 +107,7 @@ class SubsetBooster:
         return [Predictor(forest) for forest in self.forests]
 
     def held_out_scores(self, numbers: NDArray[np.int64], values: Floats) -> Floats:
-        """Return the scores of rows, of which the values show some entries, by boosters that know none of them.
+        """Return the scores of rows, some of whose entries are shown, by boosters that have not seen them.
 
         Parameters
         ----------

@@ -39,6 +39,7 @@ FEWER: dict[str, dict[str, Any]] = {
     "GreedyMiserRanker": {"n_estimators": 12},
     "GreedyMiserRegressor": {"n_estimators": 12},
     "L1GateClassifier": {"expensive": GreedyMiserClassifier(n_estimators=5)},
+    "LookaheadClassifier": {"n_estimators": 10, "max_sets": 32, "width": 2, "n_folds": 2, "n_neighbors": 15},
     "MarginNeighborsClassifier": {"estimator": AdaBoostClassifier(n_estimators=20)},
     "OneVsRestClassifier": {"estimator": AdaBoostClassifier(n_estimators=5)},
     "PipelineClassifier": {"estimator": GreedyMiserClassifier(n_estimators=6)},
@@ -60,6 +61,7 @@ SLOW = {
     "DAGClassifier",
     "EdgeClassifier",
     "EdgeRegressor",
+    "LookaheadClassifier",
     "WeightedGateClassifier",
 }
 # The first two fit all other methods, for eight seconds on a small table; the others fit dozens of boosters.

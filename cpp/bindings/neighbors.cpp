@@ -12,11 +12,13 @@
 #include "bindings/cost_sheet.hpp"
 #include "common/bitset.hpp"
 #include "common/selection.hpp"
+#include "common/threads.hpp"
 #include "common/views.hpp"
 #include "neighbors/greedy_acquisition.hpp"
 #include "neighbors/local_regression.hpp"
 #include "neighbors/neighborhood.hpp"
 #include "neighbors/reference_rows.hpp"
+#include "neighbors/set_planner.hpp"
 
 namespace farthing {
 namespace {
@@ -191,6 +193,104 @@ void bind(nb::class_<Holder>& holder, nb::module_& m, const char* row_name) {
         .def("output", &Bound::output);
 }
 
+using Flags = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Losses = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// (features, costs of going on, losses of stopping)
+using Planned = nb::typed<nb::tuple, NumpyArray<index_t>, NumpyArray<double>, NumpyArray<double>>;
+
+// Training rows with the losses of a library of sets, which planners share.
+class PyPlanRows {
+public:
+    PyPlanRows(Columns values, Flags codes, Vector<double> scale, Vector<double> gap, Vector<std::uint8_t> categorical,
+               Vector<double> weights, Vector<std::uint8_t> half, Losses losses, Flags members, Vector<double> own,
+               Vector<double> shared, Vector<index_t> group_of, double n_neighbors, double tradeoff, double shrinkage)
+        : values_(values), losses_(losses), flags_{codes, members}, vectors_{scale, gap, weights, own, shared},
+          bytes_{categorical, half}, groups_(group_of) {
+        rows_.n_features = static_cast<index_t>(values.shape(0));
+        rows_.n_rows = static_cast<index_t>(values.shape(1));
+        rows_.n_sets = static_cast<index_t>(members.shape(0));
+        require(rows_.n_rows > 0 && rows_.n_features > 0 && rows_.n_sets > 0, "there are no rows, features or sets");
+        require_table(codes, rows_.n_rows, rows_.n_features, "codes: one for each row and feature");
+        require_table(members, rows_.n_sets, rows_.n_features, "members: one for each set and feature");
+        require(static_cast<index_t>(losses.shape(0)) == rows_.n_rows &&
+                    static_cast<index_t>(losses.shape(1)) == rows_.n_sets,
+                "losses: one for each row and set");
+        const CostSheet sheet = cost_sheet_of(own, shared, group_of, rows_.n_features);
+        rows_.values = flat(values);
+        rows_.codes = {codes.data(), rows_.n_rows * rows_.n_features};
+        rows_.members = {members.data(), rows_.n_sets * rows_.n_features};
+        rows_.losses = {losses.data(), rows_.n_rows * rows_.n_sets};
+        rows_.scale = span(scale);
+        rows_.gap = span(gap);
+        rows_.categorical = span(categorical);
+        rows_.weights = span(weights);
+        rows_.half = span(half);
+        rows_.own = sheet.own;
+        rows_.shared = sheet.shared;
+        rows_.group_of = sheet.group_of;
+        for (const index_t size : {rows_.scale.size, rows_.gap.size, rows_.categorical.size}) {
+            require(size == rows_.n_features, "scale, gap, categorical: one for each feature");
+        }
+        require(rows_.weights.size == rows_.n_rows && rows_.half.size == rows_.n_rows, "weights, half: one for each row");
+        for (const double weight : rows_.weights) require(weight > 0, "weights: above zero");
+        for (const std::uint8_t half_of : rows_.half) require(half_of < 2, "half: 0 or 1");
+        require(n_neighbors > 0 && tradeoff >= 0 && shrinkage >= 0, "n_neighbors, tradeoff, shrinkage: not negative");
+        rows_.n_answers = 1 + *std::max_element(rows_.codes.begin(), rows_.codes.end());
+        rows_.n_neighbors = n_neighbors;
+        rows_.tradeoff = tradeoff;
+        rows_.shrinkage = shrinkage;
+        rows_.root = SetPlanner(rows_).root_sums();
+    }
+
+    // The next feature of each row, -1 if there is none.
+    // IN  known (n, n_features): NaN where not heard; heard, owned, affordable (n, n_features); left (n,); skipped (n,).
+    Planned choose(const Columns& known, const Flags& heard, const Flags& owned, const Flags& affordable,
+                   const Vector<double>& left, const std::optional<Vector<index_t>>& skipped, int n_threads) const {
+        const index_t k = rows_.n_features;
+        const auto n = static_cast<index_t>(known.shape(0));
+        require(static_cast<index_t>(known.shape(1)) == k, "known: one column for each feature");
+        require_table(heard, n, k, "heard: one for each row and feature");
+        require_table(owned, n, k, "owned: one for each row and feature");
+        require_table(affordable, n, k, "affordable: one for each row and feature");
+        require(span(left).size == n && (!skipped || span(*skipped).size == n), "left, skipped: one for each row");
+        std::vector<index_t> features(static_cast<std::size_t>(n));
+        std::vector<double> costs(features.size());
+        std::vector<double> stops(features.size());
+        {
+            nb::gil_scoped_release unlocked;
+            Chunks chunks(n, 4);
+            on_threads(threads_for(n_threads, n), [&](int) {
+                SetPlanner planner(rows_);
+                chunks.for_each([&](index_t row) {
+                    const PlanState state{{known.data() + row * k, k},   {heard.data() + row * k, k},
+                                          {owned.data() + row * k, k},   {affordable.data() + row * k, k},
+                                          left.data()[row],              skipped ? skipped->data()[row] : -1};
+                    const PlanChoice choice = planner.choose(state);
+                    features[row] = choice.feature;
+                    costs[row] = choice.cost;
+                    stops[row] = choice.stop;
+                });
+            });
+        }
+        return {nb::make_tuple(to_numpy(std::move(features)), to_numpy(std::move(costs)), to_numpy(std::move(stops)))};
+    }
+
+private:
+    PlanRows rows_;
+    Columns values_;
+    Losses losses_;
+    std::vector<Flags> flags_;
+    std::vector<Vector<double>> vectors_;
+    std::vector<Vector<std::uint8_t>> bytes_;
+    Vector<index_t> groups_;
+
+    static void require_table(const Flags& table, index_t n_rows, index_t n_columns, const char* message) {
+        require(static_cast<index_t>(table.shape(0)) == n_rows && static_cast<index_t>(table.shape(1)) == n_columns,
+                message);
+    }
+};
+
 }  // namespace
 
 void bind_neighbors(nb::module_& m) {
@@ -204,6 +304,14 @@ void bind_neighbors(nb::module_& m) {
     local.def(nb::init<Columns, Vector<double>, const Vector<double>&, double, double, double>(), nb::kw_only(),
               "values"_a, "labels"_a, "weights"_a, "ridge"_a, "alpha"_a, "confidence"_a);
     bind<PyLocalRows, LocalRegression>(local, m, "LocalRegression");
+    nb::class_<PyPlanRows>(m, "PlanRows")
+        .def(nb::init<Columns, Flags, Vector<double>, Vector<double>, Vector<std::uint8_t>, Vector<double>,
+                      Vector<std::uint8_t>, Losses, Flags, Vector<double>, Vector<double>, Vector<index_t>, double,
+                      double, double>(),
+             nb::kw_only(), "values"_a, "codes"_a, "scale"_a, "gap"_a, "categorical"_a, "weights"_a, "half"_a,
+             "losses"_a, "members"_a, "own"_a, "shared"_a, "group_of"_a, "n_neighbors"_a, "tradeoff"_a, "shrinkage"_a)
+        .def("choose", &PyPlanRows::choose, "known"_a, "heard"_a, "owned"_a, "affordable"_a, "left"_a,
+             "skipped"_a.none(), nb::kw_only(), "n_threads"_a);
 }
 
 }  // namespace farthing

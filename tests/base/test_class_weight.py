@@ -16,7 +16,7 @@ WITHOUT = {
     *("ImportedClassifier", "ImportedLinearClassifier"),
     *("EarlyExitClassifier", "OneVsRestClassifier", "PipelineClassifier"),
     "DiagnosticPolicyClassifier",  # its errors have prices
-    "OptimalTreeClassifier",  # so have its
+    *("LookaheadClassifier", "OptimalTreeClassifier"),  # so have theirs
 }
 QUICK: dict[str, dict[str, Any]] = {
     "AdaBoostBTClassifier": {"n_estimators": 6, "budget": 2.0},

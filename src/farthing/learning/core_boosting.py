@@ -109,6 +109,41 @@ class CoreBoosting:
         boosters.boost(columns, n_rounds, True)
         return self._forest(boosters.forest(0))
 
+    def fold_forests(
+        self, columns: NDArray[np.int64], n_rounds: int, patience: int | None, every: int = 5
+    ) -> list[Forest]:
+        """Grow a booster on each fold, with the number of rounds of the least loss on the held-out rows.
+
+        Parameters
+        ----------
+        columns : ndarray of int64
+            The columns, ascending.
+        n_rounds : int
+            The most rounds.
+        patience : int or None
+            Stop after this many rounds without a lower loss; None grows all.
+        every : int
+            The loss is looked at after so many rounds.
+
+        Returns
+        -------
+        list of Forest
+            The constants and the rounds of each fold; some folds may have fewer, without a split left.
+        """
+        boosters = self.boosters()
+        best, least = 0, boosters.loss()
+        for done in range(every, n_rounds + every, every):
+            check_deadline()
+            boosters.boost(columns, min(every, n_rounds - done + every), True)
+            if (loss := boosters.loss()) < least:
+                best, least = done, loss
+            elif patience is not None and done - best >= patience:
+                break
+        forests = [self._forest(boosters.forest(fold)) for fold in range(len(self._trainer.folds))]
+        outputs = forests[0].n_outputs
+        each = 1 if self._trainer.settings.multi_output else outputs
+        return [forest.trees(0, min(forest.n_trees, each * (1 + best))) for forest in forests]
+
     def _forest(self, fields: Mapping[str, Any]) -> Forest:
         bins = self._trainer.bins
         return Forest(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,10 @@ from farthing.errors import CostError, TableError
 from farthing.forests import BudgetForestClassifier, BudgetTreeClassifier, prune_path
 from farthing.neighbors import ValueOfClassifier
 from farthing.pipelines import PipelineClassifier, PipelineRegressor
+from farthing.pipelines.column_map import as_array
+from farthing.pipelines.entry_sources import entry_sources
+from farthing.pipelines.source_columns import source_columns
+from farthing.table import Schema
 
 rng = np.random.default_rng(0)
 N = 120
@@ -346,3 +351,63 @@ def test_a_pipeline_of_scikit_learn_is_taken_apart() -> None:
     same = farthing.pipeline(*steps, costs=[1, 5, 3])
     numbers = FRAME[NUMBERS]
     assert (taken.fit(numbers, LABEL).spend(numbers) == same.fit(numbers, LABEL).spend(numbers)).all()
+
+
+class TestMappingsOfColumns:
+    @pytest.mark.parametrize(
+        "steps",
+        [
+            OneHotEncoder(handle_unknown="ignore", drop="first"),
+            OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=12),
+            OneHotEncoder(drop="if_binary", sparse_output=False),
+            OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
+            KBinsDiscretizer(2, encode="onehot", strategy="uniform"),
+            SimpleImputer(add_indicator=True),
+            make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()),
+            ColumnTransformer(
+                [("one", OneHotEncoder(), [3]), ("no", "drop", [0]), ("last", StandardScaler(), slice(1, 3))],
+                remainder="passthrough",
+            ),
+            None,
+        ],
+        ids=str,
+    )
+    def test_what_is_read_from_the_steps_is_what_they_do(self, steps: Any) -> None:
+        table = np.random.default_rng(3).integers(0, 6, size=(90, 4)).astype(float)
+        table[:, 3] %= 2
+        if type(steps) is not ColumnTransformer and steps is not None and "Imputer" in str(steps):
+            table[::7, 1] = np.nan
+        fitted = FunctionTransformer() if steps is None else clone(steps)
+        fitted.fit(table)
+        found = entry_sources(fitted, 4)
+        assert found is not None
+        seen = source_columns(lambda X: as_array(fitted.transform(X)), table, Schema.learn(table))
+        assert len(found) == len(seen)
+        assert (found[seen >= 0] == seen[seen >= 0]).all()
+
+    @pytest.mark.parametrize("name", ["one hot", "ordinal", "indicator"])
+    def test_by_name(self, name: str) -> None:
+        costs = PLAIN if name == "indicator" else PRICES
+        columns = farthing.pipeline(clone(STEPS[name]), tree(), costs=costs).fit(FRAME, LABEL).columns_
+        found = entry_sources(columns.transformer, 4, list(FRAME.columns))
+        assert found is not None
+        assert (found[columns.kept] == columns.sources).all()
+
+    def test_codes_that_fall_among_those_of_the_next_column_are_noticed(self) -> None:
+        fitted = OneHotEncoder().fit([[0.0, 1.0], [1.0, 2.0], [2.0, 3.0]])
+        fitted._n_features_outs = [2, 4]
+        assert entry_sources(fitted, 2) is None
+
+    def test_a_walk_is_the_array_call_though_a_file_names_wrong_columns(self) -> None:
+        table = np.random.default_rng(1).normal(size=(80, 3)).round(1)
+        y = np.where(table[:, 0] > 0, table[:, 1], table[:, 2])
+        encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+        model = farthing.pipeline(encoder, GreedyMiserRegressor(n_estimators=6)).fit(table, y)
+        wrong = replace(model.columns_, kept=model.columns_.kept[[1, 2, 0]])
+        model.fitted_ = replace(model.fitted_, columns=wrong)
+        decided = model.decide(table[:20])
+        for number, row in enumerate(table[:20]):
+            walked = consult(model, dict(zip(("x0", "x1", "x2"), row, strict=True)))
+            bought = [f"x{place}" for place in np.flatnonzero(decided.acquired[number])]
+            assert sorted(walked.acquired) == bought
+            assert walked.prediction == decided.prediction[number]

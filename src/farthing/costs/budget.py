@@ -61,7 +61,8 @@ def split_budget(budget: Any, sheet: CostSheet) -> tuple[Any, dict[str, Any]]:
     >>> split_budget({"USD": 2, "minutes": 4}, sheet), split_budget(3, sheet)
     ((2, {'minutes': 4}), (3, {}))
     """
-    if not isinstance(budget, Mapping):
+    # Not by isinstance alone: of an abstract class it takes as long as the rest of a short call.
+    if budget is None or not isinstance(budget, Mapping):
         return budget, {}
     caps = {name: cap for name, cap in budget.items() if cap is not None}
     money = [caps.pop(name) for name in {sheet.unit, MONEY} - sheet.resources.keys() if name in caps]

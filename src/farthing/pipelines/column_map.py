@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.errors import TableError
-from farthing.pipelines.elementwise import is_elementwise
+from farthing.pipelines.entry_sources import entry_sources
 from farthing.pipelines.raw_table import raw_table
 from farthing.pipelines.source_columns import source_columns
 from farthing.table import Schema
@@ -30,8 +30,9 @@ class ColumnMap:
 
     An output is always computed from the entry of its own column; all other entries have fixed values. So a
     prediction cannot depend on a column that it did not buy, even if the mapping were wrong. Transformers
-    that are known to treat each entry on its own (`is_elementwise`) are given whole tables, which is the
-    same; others are given one column at a time, or one entry at a time if that gives other bits.
+    that are known to make each output of the very entry that the mapping says (`entry_sources`) are given
+    whole tables, which is the same; others are given one column at a time, or one entry at a time if that
+    gives other bits.
 
     Parameters
     ----------
@@ -78,6 +79,16 @@ class ColumnMap:
             tuple(np.flatnonzero(self.sources == column).tolist()) for column in range(len(self.schema))
         )
 
+    @cached_property
+    def _takes_tables(self) -> bool:
+        # A mapping from a file may name other columns than those that the transformer takes.
+        names = self.schema.names if self.schema.named else None
+        sources = entry_sources(self.transformer, len(self.schema), names)
+        most = int(self.kept.max(initial=-1))
+        return (
+            sources is not None and most < len(sources) and np.array_equal(sources[self.kept], self.sources)
+        )
+
     def transform(self, values: NDArray[np.floating]) -> NDArray[Any]:
         """Return all outputs of the transformer for an encoded table, as float64 or as objects."""
         return as_array(self.transformer.transform(raw_table(self.schema, values)))
@@ -109,7 +120,7 @@ class ColumnMap:
 
     def agrees_with_entries(self, values: NDArray[np.floating]) -> bool:
         """Return whether whole columns give the bits of single entries, by some entries of each column."""
-        if is_elementwise(self.transformer):
+        if self._takes_tables:
             return True
         rows = np.linspace(0, len(values) - 1, _N_COMPARED).astype(np.int64)
         for column in np.unique(self.sources).tolist():
@@ -134,7 +145,7 @@ class ColumnMap:
             NaN for refused entries.
         refused : dict of (row, column) to TableError
         """
-        if is_elementwise(self.transformer):
+        if self._takes_tables:
             try:
                 return self.transform(values)[:, self.kept], {}
             except _REFUSALS:

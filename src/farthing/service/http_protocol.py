@@ -123,9 +123,13 @@ class BoundedProtocol(CoalescingProtocol):
 
     def on_response_complete(self) -> None:
         """Wait for the next request, or for the rest of one that was answered early."""
-        super().on_response_complete()
-        # uvicorn's own timer ends at the next byte, whatever follows; this one ends with a head.
-        self._unset_keepalive_if_required()
+        if self.pipeline or self.transport.is_closing():
+            super().on_response_complete()
+            # uvicorn's own timer ends at the next byte, whatever follows; this one ends with a head.
+            self._unset_keepalive_if_required()
+        else:  # as uvicorn does it, without a timer that would be cancelled at once
+            self.server_state.total_requests += 1
+            self.flow.resume_reading()
         if not self.transport.is_closing() and not self.pipeline:
             self._await_head(self.timeout_keep_alive if self._in_head else HEAD_SECONDS)
 

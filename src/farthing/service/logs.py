@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final
 
+from farthing.service.fast_json import encoded
+
 LOGGER: Final = logging.getLogger("farthing.service")
 
 
@@ -37,11 +39,10 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_info and record.exc_info[1] is not None:
             line |= trace(record.exc_info[1])
-        return _encode(line)
-
-
-# Made once, since every request writes a line.
-_encode = json.JSONEncoder(default=str).encode
+        try:
+            return encoded(line).decode()
+        except (TypeError, ValueError):
+            return json.dumps(line, default=str)
 
 
 # Formatting a date is slow, and requests come in the same second or the next.

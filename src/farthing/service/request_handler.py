@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Callable
 from functools import partial
@@ -16,6 +15,7 @@ from starlette.types import Receive, Scope
 from farthing.service import schemas
 from farthing.service.bulk_predictions import predict_rows
 from farthing.service.eager_coroutine import EagerCoroutine
+from farthing.service.fast_json import encoded
 from farthing.service.metrics import Metrics
 from farthing.service.middleware import HEADERS, LOG_FIELDS
 from farthing.service.model_store import ModelStore, ServedModel
@@ -25,7 +25,6 @@ from farthing.service.refusal_pace import RefusalPace
 from farthing.service.request_body import BadRequestError, check_beginning
 from farthing.service.request_limits import Deadline, Limits
 from farthing.service.request_shape import read_request, size_limits
-from farthing.service.schemas import JsonObject
 from farthing.service.settings import Settings
 from farthing.service.tracing import Tracer
 from farthing.service.walk_steps import next_step
@@ -34,6 +33,9 @@ from farthing.service.work_queue import WorkQueue
 # What takes longer than this, or is larger, is done in a thread, so that other requests need not wait.
 _MAX_INLINE_SECONDS: Final = 0.005
 _MAX_INLINE_BYTES: Final = 2**14
+# What one step counts for at most. A single one that the system interrupted does not move a model to threads;
+# several slow ones in a row do.
+_MAX_COUNTED_SECONDS: Final = 2 * _MAX_INLINE_SECONDS
 
 RequestKind = (
     type[schemas.NextRequest]
@@ -145,14 +147,14 @@ class RequestHandler:
             note("farthing.ask", "" if step["ask"] is None else step["ask"]["feature"])
         taken = time.perf_counter() - start
         # A moving average: steps grow as walks get longer, and a model may move to threads and back.
-        served.step_seconds += 0.1 * (taken - served.step_seconds)
+        served.step_seconds += 0.1 * (min(taken, _MAX_COUNTED_SECONDS) - served.step_seconds)
         self._metrics.work(served.name, taken)
         if step["ask"] is None:
             self._metrics.spend(served.name, step["spent"])
         else:
             self._metrics.ask(served.name, step["ask"]["feature"])
         step["version"] = served.version
-        return _encoded(step)
+        return encoded(step)
 
     def _answer_rows(self, served: ServedModel, data: bytes, deadline: Deadline) -> bytes:
         request = read_request(data, schemas.PredictRequest, served.model, self._limits)
@@ -165,7 +167,7 @@ class RequestHandler:
             self._metrics.spend(served.name, decision["spent"])
         spent = sum(decision["spent"] for decision in made)
         deadline.check()
-        return _encoded({"decisions": made, "spent": spent, "unseen": unseen, "version": served.version})
+        return encoded({"decisions": made, "spent": spent, "unseen": unseen, "version": served.version})
 
     def _answer_raw(self, served: ServedModel, data: bytes, deadline: Deadline) -> bytes:
         if served.pipeline is None:
@@ -180,7 +182,7 @@ class RequestHandler:
             self._metrics.spend(served.name, decision["spent"])
         spent = sum(decision["spent"] for decision in made)
         deadline.check()
-        return _encoded({"decisions": made, "spent": spent, "unseen": {}, "version": served.version})
+        return encoded({"decisions": made, "spent": spent, "unseen": {}, "version": served.version})
 
     def _answer_infer(self, served: ServedModel, data: bytes, deadline: Deadline) -> bytes:
         request = read_request(data, schemas.InferRequest, served.model, self._limits)
@@ -194,7 +196,7 @@ class RequestHandler:
         told = {} if request.id is None else {"id": request.id}
         answer = {"model_name": served.name, "model_version": served.version, **told, "outputs": outputs}
         deadline.check()
-        return _encoded(answer)
+        return encoded(answer)
 
     async def _body(
         self, kind: RequestKind, served: ServedModel, scope: Scope, receive: Receive, deadline: Deadline
@@ -247,14 +249,6 @@ def _matches(header: bytes, version: str) -> bool:
     """Return whether a header ``if-match`` names a version: ``*``, or quoted versions."""
     wanted = {tag.strip().strip(b'"') for tag in header.split(b",")}
     return b"*" in wanted or version.encode() in wanted
-
-
-def _encoded(plain: JsonObject) -> bytes:
-    return _encode(plain).encode()
-
-
-# NaN is an error rather than invalid JSON. Answers are trees, so the check for cycles is skipped.
-_encode: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":"), check_circular=False).encode
 
 
 def _too_large(max_bytes: int) -> HTTPException:

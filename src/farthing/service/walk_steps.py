@@ -8,11 +8,10 @@ from farthing.service.request_body import BadRequestError, Problem
 from farthing.service.request_checks import check_budget, check_next
 from farthing.service.request_limits import Deadline, Limits
 from farthing.service.schemas import JsonObject, NextRequest
-from farthing.table import unseen_reported_elsewhere
+from farthing.table import mute_unseen, unmute_unseen
 from farthing.walks import REFUSED, WITHIN, Ask, Decision, Walk
 
 
-@unseen_reported_elsewhere()  # the answer names them
 def next_step(
     model: BudgetedEstimator, request: NextRequest, limits: Limits, deadline: Deadline | None = None
 ) -> JsonObject:
@@ -48,8 +47,19 @@ def next_step(
     >>> step["ask"], step["decision"]["prediction"], step["spent"], step["unused"]
     (None, 'yes', 2.0, ['x1'])
     """
+    token = mute_unseen()  # the answer names them
+    try:
+        return _next_step(model, request, limits, deadline)
+    finally:
+        unmute_unseen(token)
+
+
+def _next_step(
+    model: BudgetedEstimator, request: NextRequest, limits: Limits, deadline: Deadline | None
+) -> JsonObject:
     unseen = check_next(model.fitted_.questions, request, limits.strict_categories)
-    check_budget(model.fitted_.costs, request.budget)
+    if request.budget is not None:
+        check_budget(model.fitted_.costs, request.budget)
     deadline = deadline or Deadline(limits.max_seconds)
     walk = model.walk(seed=request.seed, budget=request.budget, known=request.given)
     answers = request.known | dict.fromkeys(request.refused, REFUSED) if request.refused else request.known

@@ -15,7 +15,7 @@ from farthing.table.part_table import PartTable
 from farthing.table.prepared import PreparedTable, encode
 from farthing.table.refusals import refused_flags, refused_names
 from farthing.table.schema import Schema
-from farthing.table.unseen import unseen_reported_elsewhere
+from farthing.table.unseen import mute_unseen, unmute_unseen, unseen_reported_elsewhere
 
 __all__ = [
     "BinRules",
@@ -30,8 +30,10 @@ __all__ = [
     "content_keys",
     "encode",
     "merged_schema",
+    "mute_unseen",
     "refused_flags",
     "refused_names",
     "sample_of",
+    "unmute_unseen",
     "unseen_reported_elsewhere",
 ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,11 +17,21 @@ _reported_elsewhere: ContextVar[bool] = ContextVar("_reported_elsewhere", defaul
 @contextmanager
 def unseen_reported_elsewhere() -> Iterator[None]:
     """Leave out the warning, for callers that report unseen categories in a way of their own."""
-    token = _reported_elsewhere.set(True)
+    token = mute_unseen()
     try:
         yield
     finally:
-        _reported_elsewhere.reset(token)
+        unmute_unseen(token)
+
+
+def mute_unseen() -> Token[bool]:
+    """Leave out the warning from now on, where a context manager would take longer than what it encloses."""
+    return _reported_elsewhere.set(True)
+
+
+def unmute_unseen(token: Token[bool]) -> None:
+    """Undo `mute_unseen`, which returned the token."""
+    _reported_elsewhere.reset(token)
 
 
 @dataclass(frozen=True, eq=False)

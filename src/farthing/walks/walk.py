@@ -296,7 +296,7 @@ class Walk:
         watch : callable, optional
             Called after each batch of answers; may raise to stop the replay.
         """
-        if not isinstance(answers, Mapping):
+        if type(answers) is not dict and not isinstance(answers, Mapping):
             for together in answers:
                 self.tell_panel(together)
                 if watch is not None:

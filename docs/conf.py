@@ -17,6 +17,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
+    "local_mathjax",
     "numpydoc",
     "myst_parser",
     "sphinx_copybutton",
@@ -50,6 +51,7 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "Farthing"
+mathjax_path = "mathjax/tex-chtml.js"  # see local_mathjax
 html_show_sourcelink = False
 html_theme_options = {
     "show_toc_level": 2,

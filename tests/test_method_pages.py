@@ -1,26 +1,49 @@
 """The pages of methods: every registered method has one, and names what is there."""
 
+import doctest
+import inspect
 import tomllib
 from pathlib import Path
+
+import pytest
 
 import farthing
 from farthing.base import get, registered
 
 DOCS = Path(__file__).parents[1] / "docs"
 NOTES = tomllib.loads((DOCS / "method_notes.toml").read_text(encoding="utf-8"))
+OWN = [name for name in registered() if get(name).__module__.startswith("farthing.")]
 
 
 def test_every_method_has_a_page_and_every_page_its_parts() -> None:
     on_pages = {name for note in NOTES.values() for name in note["classes"]}
-    own = {name for name in registered() if get(name).__module__.startswith("farthing.")}
-    assert own - on_pages == set(), "docs/method_notes.toml lacks these"
+    assert set(OWN) - on_pages == set(), "docs/method_notes.toml lacks these"
     packages = (farthing.boosting, farthing.forests, farthing.adaptive, farthing.cascades, farthing.neighbors)
     others = (farthing.multiclass, farthing.pipelines, farthing.frontier)
     public = {name for package in (*packages, *others) for name in package.__all__}
     assert on_pages - public == set()
-    for note in NOTES.values():
-        assert note["what"]
-        assert note["when"]
+
+
+@pytest.mark.parametrize("name", NOTES)
+def test_a_page_has_an_equation_where_it_is_from_and_when_to_use_it(name: str) -> None:
+    note = NOTES[name]
+    assert [part for part in ("title", "short", "what", "equation", "when") if not note.get(part)] == []
+    assert note.get("paper") or note.get("source")
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_the_page_of_a_method_has_an_example_that_runs(name: str) -> None:
+    # What a docstring shows is on the page, and --doctest-modules runs it.
+    examples = doctest.DocTestParser().get_examples(inspect.getdoc(get(name)) or "")
+    assert examples, f"{name} has no example in its docstring"
+    assert any(example.want for example in examples), f"the example of {name} shows no result"
+
+
+@pytest.mark.parametrize("name", [name for name, note in NOTES.items() if note.get("paper")])
+def test_methods_of_a_paper_cite_it(name: str) -> None:
+    """Each class of a page that names a paper has references of its own, for readers of the docstring."""
+    classes = [each for each in NOTES[name]["classes"] if each in OWN]
+    assert [each for each in classes if "References\n---" not in (inspect.getdoc(get(each)) or "")] == []
 
 
 def test_pages_of_results_that_they_name_are_there() -> None:

@@ -43,6 +43,15 @@ class BudgetedRegressor(BudgetedBase, ContractRegressor):
         score by which the model was chosen; see `farthing.frontier.optimism`.
     path_ : list of Point
         The same for each variant of ``model_`` that `at` may return.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(300, 3))
+    >>> y = X[:, 0] + 0.1 * X[:, 1]
+    >>> model = BudgetedRegressor([1, 5, 5], budget=1, methods=["GreedyMiserRegressor"]).fit(X, y)
+    >>> float(model.spend(X).max()), model.walk().ask.feature
+    (1.0, 'x0')
     """
 
     model_type = ChosenRegressorModel

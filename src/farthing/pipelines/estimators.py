@@ -93,6 +93,14 @@ class PipelineRegressor(PipelineBase, ContractRegressor):
     Attributes
     ----------
     {attributes}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 0.0], [2.0, 1.0], [np.nan, 0.0], [4.0, 1.0]] * 20)
+    >>> model = PipelineRegressor(SimpleImputer(), costs=[2, 7]).fit(X, np.nan_to_num(X[:, 0]))
+    >>> model.walk().ask
+    Ask(feature='x0', price=2.0, group=None)
     """
 
     model_type = PipelineRegressorModel

@@ -40,7 +40,9 @@ inline void a_vote_ends_when_its_sign_is_certain() {
                       view(widths),
                       view(scores),
                       false,
-                      false};
+                      false,
+                      false,
+                      {}};
     const std::vector<index_t> order{0, 1};
     const std::vector<std::uint8_t> stump{1, 1, 1};
     // x0: 2 - 1 up to 0, -2 - 1 up to 1, -2 + 1 beyond, 0 if missing.

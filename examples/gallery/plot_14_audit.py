@@ -14,13 +14,12 @@ from farthing.report import audit
 
 heart = load_heart_disease()
 model = GreedyMiserClassifier(n_estimators=20, tradeoff=1e-4, costs=heart.costs).fit(heart.X, heart.y)
-print(audit(model, heart.X))
+account = audit(model, heart.X)
+print(account)
 
-bought = model.acquired(heart.X).mean(axis=0)
-spend = bought * heart.costs.own
 fig, ax = plt.subplots(figsize=(6, 3.6))
-places = np.arange(len(bought))
-ax.barh(places - 0.2, spend / spend.sum(), 0.4, label="share of the own prices paid")
+places = np.arange(heart.X.shape[1])
+ax.barh(places - 0.2, account.spend_importances, 0.4, label="share of the spend")
 ax.barh(places + 0.2, model.feature_importances_, 0.4, label="share of what the trees explain")
 ax.set_yticks(places, heart.X.columns)
 ax.legend()

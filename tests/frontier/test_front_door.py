@@ -134,3 +134,11 @@ def test_the_mean_budget_holds_after_the_last_fit(heart):
     for share in (0.05, 0.1, 0.3, 0.6):
         model = BudgetedClassifier(costs, share * whole, methods=FEW[1:], cv=2).fit(heart.X, heart.y)
         assert model.spend(heart.X).mean() <= share * whole
+
+
+def test_importances_are_those_of_the_chosen_model(heart):
+    model = BudgetedClassifier(heart.costs, 60, methods=["BudgetTreeClassifier"], cv=2).fit(heart.X, heart.y)
+    np.testing.assert_array_equal(model.feature_importances_, model.model_.feature_importances_)
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    other = BudgetedClassifier(heart.costs, methods=["AdaptLinClassifier"], cv=2)
+    assert not hasattr(other.fit(heart.X, heart.y), "feature_importances_")

@@ -107,3 +107,24 @@ def test_it_prints_a_table(forest: BudgetForestClassifier) -> None:
         *("1 to 7 times", "over 7 times"),
     ]
     assert any(line.startswith("blood") for line in lines)
+
+
+def test_shares_of_the_spend_divide_shared_costs_among_what_a_row_bought(
+    forest: BudgetForestClassifier,
+) -> None:
+    X, _ = table(1)
+    weights = np.random.default_rng(0).uniform(0.5, 2, size=len(X))
+    paid = np.zeros(5)
+    for bought, weight in zip(forest.acquired(X), weights, strict=True):
+        blood = [j for j in (1, 3) if bought[j]]
+        for j in np.flatnonzero(bought):
+            paid[j] += weight * (SHEET.own[j] + (0.3 / len(blood) if j in blood else 0.0))
+    found = audit(forest, X, sample_weight=weights).spend_importances
+    np.testing.assert_allclose(found, paid / paid.sum(), rtol=1e-12)
+    np.testing.assert_allclose(paid.sum() / weights.sum(), audit(forest, X, sample_weight=weights).mean)
+
+
+def test_a_model_that_buys_nothing_has_no_shares() -> None:
+    X, _ = table()
+    model = BudgetTreeClassifier(costs=SHEET, budget=0).fit(X, X[:, 0] > 0)
+    assert audit(model, X).spend_importances.tolist() == [0.0] * 5

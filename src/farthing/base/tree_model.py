@@ -88,8 +88,8 @@ class TreeModel(FittedModel):
         """The share of each column in what the trees explain, shape (n_features,).
 
         A split counts by the variance of the output that it explains over the training rows at its node.
-        Prices have no part in it: `farthing.report.audit` has the shares of the spend. An attribute of the
-        estimator, ``feature_importances_``.
+        Prices have no part in it: ``spend_importances`` of `farthing.report.audit` are by spend. An attribute
+        of the estimator, ``feature_importances_``.
         """
         return explained_shares(self.forest, self.node_scores())
 

@@ -74,6 +74,12 @@ class ChosenModel(FittedModel):
         """The prices that the inner model learned by."""
         return self.costs.weighted(self.weights) if self.weights else self.costs
 
+    @property
+    def feature_importances(self) -> NDArray[np.float64]:
+        """Those of the chosen model, shape (n_features,); models that are not made of trees have none."""
+        found: NDArray[np.float64] = self.model.feature_importances_
+        return found
+
     def translate(self, outputs: NDArray[np.float64], within: FittedModel) -> NDArray[np.float64]:
         """Return the raw outputs of the wrapper, (n_rows, n_outputs), from those of an inner model."""
         concluded = within.conclude(outputs)

@@ -55,6 +55,10 @@ class Audit:
         The boundary between the two.
     group_share : ndarray of float64, shape (n_groups,)
         Share of the rows that buy any feature of each group.
+    spend_importances : ndarray of float64, shape (n_features,)
+        The share of each feature in the mean spend; they sum to 1, unless nothing is spent. A shared cost is
+        divided evenly among the members of its group that a row bought. What features explain is another
+        question: see ``feature_importances_`` of models of trees.
     resources : dict of str to tuple of float
         What a row takes of each further resource: the mean and the maximum.
     records : RecordJudgement or None
@@ -74,6 +78,7 @@ class Audit:
     many: NDArray[np.float64]
     few_at_most: int
     group_share: NDArray[np.float64]
+    spend_importances: NDArray[np.float64]
     resources: dict[str, tuple[float, float]] = field(default_factory=dict)
     records: RecordJudgement | None = None
     drift: Drift | None = None
@@ -216,6 +221,8 @@ def audit(
     def mean(of_rows: NDArray[Any]) -> Any:
         return np.average(of_rows, axis=0, weights=weights)
 
+    paid = mean(_paid(sheet, acquired))
+
     return Audit(
         sheet=sheet,
         n_rows=len(spent),
@@ -228,6 +235,7 @@ def audit(
         many=mean(uses > few_at_most),
         few_at_most=few_at_most,
         group_share=np.array([mean(bought) for bought in of_groups], dtype=np.float64),
+        spend_importances=paid / paid.sum() if paid.sum() > 0 else paid,
         resources={
             name: (float(mean(taken)), float(taken.max(initial=0.0)))
             for name, taken in ((name, each.total_rows(acquired)) for name, each in sheet.resources.items())
@@ -235,6 +243,15 @@ def audit(
         records=records,
         drift=None if reference is None else compare(model, model.behaviour(X, y), reference),
     )
+
+
+def _paid(sheet: CostSheet, acquired: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return what rows pay for each feature, with its part of shared costs, shape (n_rows, n_features)."""
+    paid = acquired * sheet.own
+    for place, cost in enumerate(sheet.shared):
+        members = acquired & (sheet.group_of == place)
+        paid += members * (cost / np.maximum(members.sum(axis=1, keepdims=True), 1))
+    return paid
 
 
 def _uses(model: BudgetedEstimator, X: Any, acquired: NDArray[np.bool_], threads: int) -> NDArray[np.float64]:

@@ -10,10 +10,8 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from farthing._core import row_totals
 from farthing.costs import plain_data, validation
-from farthing.costs.alignment import align_entries
-from farthing.costs.budget import money_name
+from farthing.costs.derived import Derivable
 from farthing.costs.display import render
 from farthing.costs.group import Group, as_groups
 from farthing.costs.measuring import Per, measure
@@ -22,10 +20,9 @@ from farthing.costs.resources import Amounts, as_resources
 from farthing.costs.toml_text import to_toml
 from farthing.errors import CostError
 from farthing.notebook import html_table
-from farthing.typing import Flags, Floats, Integers
 
 
-class CostSheet:
+class CostSheet(Derivable):
     """The cost of each feature: its own cost, and possibly a cost shared with a group.
 
     The total of a set S of features is the sum of their own costs plus the shared cost of each group with a
@@ -100,45 +97,10 @@ class CostSheet:
     (5.2, 3.1)
     """
 
-    __slots__ = (
-        "_groups",
-        "_hash",
-        "_index",
-        "_places",
-        "_values",
-        "calls",
-        "default",
-        "features",
-        "group_names",
-        "group_of",
-        "own",
-        "resources",
-        "shared",
-        "strict",
-        "unit",
-    )
+    __slots__ = ("_hash",)
 
-    features: tuple[str, ...]
-    own: Floats
-    group_names: tuple[str, ...]
-    shared: Floats
-    group_of: Integers
-    unit: str
-    default: float | None
-    strict: bool
-    calls: tuple[str, ...]
     resources: Mapping[str, CostSheet]
-    _index: dict[str, int]
-    _groups: Mapping[str, Group]
-    # Copies of own, shared and group_of as Python numbers, which add faster than NumPy scalars.
-    _values: tuple[tuple[float, ...], tuple[float, ...]]
-    _places: tuple[int, ...]
     _hash: int
-
-    @property
-    def numbers(self) -> tuple[tuple[float, ...], tuple[float, ...], tuple[int, ...]]:
-        """Own costs, shared costs and groups of the features (-1: none) as Python numbers."""
-        return (*self._values, self._places)
 
     def __init__(
         self,
@@ -329,256 +291,6 @@ class CostSheet:
             )
         return cls(dict(zip(columns, values, strict=True)))
 
-    @property
-    def groups(self) -> Mapping[str, Group]:
-        """The groups by name, their members in the order of the sheet."""
-        return self._groups
-
-    @property
-    def n_columns(self) -> int:
-        """Number of features that are columns of a table."""
-        return len(self.features) - len(self.calls)
-
-    def with_calls(self, calls: Mapping[str, float]) -> CostSheet:
-        """Return the sheet with these calls, in place of those that it has.
-
-        A call whose name is that of a column is renamed.
-
-        Examples
-        --------
-        >>> CostSheet([1, 2]).with_calls({"trees": 0.5}).total(["x1", "trees"])
-        2.5
-        """
-        columns = self.features[: self.n_columns]
-        if not calls and not self.calls:
-            return self
-        return CostSheet(
-            dict(zip(columns, self._values[0], strict=False)),
-            self._groups,
-            self.unit,
-            default=self.default,
-            strict=self.strict,
-            calls={_unlike(name, columns): price for name, price in calls.items()},
-            resources=self._amounts(),
-        )
-
-    def without_calls(self) -> CostSheet:
-        """Return the sheet of the columns alone."""
-        return self.with_calls({})
-
-    def with_free(self, names: Iterable[str]) -> CostSheet:
-        """Return the sheet at which some columns cost nothing; they leave their groups.
-
-        Examples
-        --------
-        >>> sheet = CostSheet({"age": 1, "chol": 5, "fbs": 3}, groups={"blood": Group(2, ["chol", "fbs"])})
-        >>> sheet.with_free(["age", "chol"]).total(["age", "chol", "fbs"])
-        5.0
-        """
-        free = [names] if isinstance(names, str) else list(names)
-        for name in free:
-            self.column(name)  # raises for one that is not there
-        if not free:
-            return self
-        columns = self.features[: self.n_columns]
-        left = {
-            name: [one for one in group.members if one not in free] for name, group in self._groups.items()
-        }
-        return CostSheet(
-            {
-                name: 0.0 if name in free else price
-                for name, price in zip(columns, self._values[0], strict=False)
-            },
-            {name: Group(self._groups[name].cost, members) for name, members in left.items() if members},
-            self.unit,
-            default=self.default,
-            strict=self.strict,
-            calls=self.call_prices(),
-            resources=self._amounts([name for name in columns if name not in free]),
-        )
-
-    def weighted(self, weights: Mapping[str, float]) -> CostSheet:
-        """Return the sheet of a weighted sum of costs and resources, to learn by.
-
-        The costs themselves become a resource, so that a model that was learned by the weighted sum keeps the
-        account of all, and may be capped in each.
-
-        Parameters
-        ----------
-        weights : mapping of str to float
-            What a unit of a resource counts, in units of the costs; a resource that is not listed counts 0.
-
-        Examples
-        --------
-        >>> sheet = CostSheet({"age": 1, "chol": 5}, unit="USD", resources={"minutes": {"chol": 20}})
-        >>> both = sheet.weighted({"minutes": 0.5})
-        >>> both.price("chol"), both.resources["USD"].price("chol"), both.resources["minutes"].price("chol")
-        (15.0, 5.0, 20.0)
-        """
-        if unknown := [name for name in weights if name not in self.resources]:
-            raise CostError(
-                f"the sheet has no resource {validation.quoted(unknown)}; it has "
-                f"{validation.quoted(self.resources) or 'none'}"
-            )
-        factors = {
-            name: validation.amount(weight, f"the weight of {name!r}") for name, weight in weights.items()
-        }
-        own, shared = self.own.copy(), self.shared.copy()
-        for name, factor in factors.items():
-            own += factor * self.resources[name].own
-            shared += factor * self.resources[name].shared
-        money = Amounts(
-            dict(zip(self.features[: self.n_columns], self._values[0], strict=False)),
-            dict(zip(self.group_names, self._values[1], strict=True)),
-        )
-        return CostSheet(
-            dict(zip(self.features[: self.n_columns], own.tolist(), strict=False)),
-            {
-                name: Group(cost, group.members)
-                for (name, group), cost in zip(self._groups.items(), shared.tolist(), strict=True)
-            },
-            f"weighted {self.unit}".strip(),
-            calls=self.call_prices(),
-            resources={
-                money_name(self): {"costs": money.own, "groups": money.shared},
-                **self._amounts(),
-            },
-        )
-
-    def _amounts(self, names: Iterable[str] | None = None) -> dict[str, Any]:
-        """Return the resources as the constructor takes them, for some of the columns, by default for all."""
-        kept = self.features[: self.n_columns] if names is None else set(names)
-        return {
-            name: {
-                "costs": {
-                    feature: own
-                    for feature, own in zip(self.features, sheet.own.tolist(), strict=True)
-                    if feature in kept and own
-                },
-                "groups": {
-                    place: group.cost
-                    for place, group in sheet.groups.items()
-                    if not set(kept).isdisjoint(group.members)
-                },
-            }
-            for name, sheet in self.resources.items()
-        }
-
-    def call_prices(self) -> dict[str, float]:
-        """Return the price of each call.
-
-        Examples
-        --------
-        >>> CostSheet([1, 2], calls={"trees": 0.5}).call_prices()
-        {'trees': 0.5}
-        """
-        return dict(zip(self.calls, self._values[0][self.n_columns :], strict=True))
-
-    def total(
-        self,
-        features: Iterable[str] | Flags,
-        owned: Iterable[str] | Flags = (),
-    ) -> float:
-        """Return the cost of a set of features, given that another set is owned.
-
-        Own costs are added one by one in the order of the sheet, then the shared costs in the order of the
-        groups, so the total of a set always has the same bits.
-
-        Parameters
-        ----------
-        features, owned : iterable of str, or bool array of shape (n_features,)
-            Sets of features. A feature in both costs nothing, nor does a group with a member in ``owned``.
-
-        Examples
-        --------
-        >>> sheet = CostSheet([1, 2, 4], groups={"sample": Group(8, ["x1", "x2"])})
-        >>> sheet.total(["x0", "x1", "x2"]), sheet.total(["x1", "x2"], owned=["x1"])
-        (15.0, 4.0)
-        """
-        return self._charge(self._columns(features), self._columns(owned))
-
-    def price(self, feature: str, owned: Iterable[str] | Flags = ()) -> float:
-        """Return the cost of one more feature when a set is owned: ``total([feature], owned)``."""
-        return self._charge({self.column(feature)}, self._columns(owned))
-
-    def total_rows(self, acquired: npt.ArrayLike) -> Floats:
-        """Return the total of the features of each row, bit for bit that of `total`.
-
-        Parameters
-        ----------
-        acquired : bool array of shape (n_rows, n_features)
-            The features that each row bought.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), float64
-
-        Examples
-        --------
-        >>> sheet = CostSheet([1, 2], groups={"sample": Group(8, ["x0", "x1"])})
-        >>> sheet.total_rows([[True, True], [False, False]])
-        array([11.,  0.])
-        """
-        mask = np.asarray(acquired)
-        if mask.ndim != 2 or mask.shape[1] != len(self.features) or mask.dtype != np.bool_:
-            raise CostError(
-                f"acquired has shape {mask.shape} and dtype {mask.dtype}; "
-                f"expected a bool array of shape (n_rows, {len(self.features)}), a column for each feature"
-            )
-        return row_totals(self.own, self.shared, self.group_of, mask)
-
-    def scaled(self, factor: float) -> CostSheet:
-        """Return the sheet with every cost multiplied by a factor; exact for a power of two.
-
-        Examples
-        --------
-        >>> CostSheet([1, 2]).scaled(0.5).own
-        array([0.5, 1. ])
-        """
-        times = validation.amount(factor, "the factor of a scaled sheet")
-        own, shared = self._values
-        groups = {
-            name: (cost * times, group.members)
-            for (name, group), cost in zip(self._groups.items(), shared, strict=True)
-        }
-        prices = {name: cost * times for name, cost in zip(self.features, own, strict=True)}
-        return CostSheet(
-            {name: prices[name] for name in self.features[: self.n_columns]},
-            groups,
-            self.unit,
-            default=None if self.default is None else self.default * times,
-            strict=self.strict,
-            calls={name: prices[name] for name in self.calls},
-            resources=self._amounts(),
-        )
-
-    def align(self, names: Iterable[str]) -> CostSheet:
-        """Return the sheet in the order of a table's columns; the groups keep their order.
-
-        The result lists exactly the columns, so it has no ``default`` and is ``strict``.
-
-        Raises
-        ------
-        CostError
-            If a column has no cost and there is no ``default``, or if a feature of a ``strict`` sheet is not
-            a column.
-
-        Examples
-        --------
-        >>> CostSheet({"age": 1, "sex": 2}).align(["sex", "age"]).features
-        ('sex', 'age')
-        >>> CostSheet({"age": 1, "shoe": 2}, default=5, strict=False).align(["sex", "age"]).own
-        array([5., 1.])
-        """
-        columns = validation.unique(names, "column")
-        listed = self.features[: self.n_columns]
-        if columns == listed and self.default is None and self.strict:
-            return self
-        prices = dict(zip(listed, self._values[0], strict=False))
-        own, groups = align_entries(prices, self._groups, columns, default=self.default, strict=self.strict)
-        resources = self._amounts([name for name in columns if name in prices])
-        return CostSheet(own, groups, self.unit, calls=self.call_prices(), resources=resources)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the sheet as lists, numbers and strings, for `from_dict`.
 
@@ -664,64 +376,6 @@ class CostSheet:
             *(self.unit, matching, self.calls, taken),
         )
 
-    def _charge(self, wanted: set[int], owned: set[int]) -> float:
-        """Sum the price of columns; the compiled core adds in the same order and gives the same bits."""
-        own, shared = self._values
-        spent = 0.0
-        unpaid = sorted(wanted - owned if owned else wanted)
-        for column in unpaid:
-            spent += own[column]
-        if shared:
-            group_of = self._places
-            touched = {group_of[column] for column in unpaid}
-            touched.discard(-1)
-            # Whoever owns a member of a group has paid its shared cost.
-            if owned:
-                touched.difference_update([group_of[column] for column in owned])
-            for place in sorted(touched):
-                spent += shared[place]
-        return spent
-
-    def _columns(self, features: Iterable[str] | Flags) -> set[int]:
-        """Return the columns of features that are given by name or as a mask."""
-        if isinstance(features, np.ndarray) and features.dtype == np.bool_:
-            if features.shape != (len(self.features),):
-                raise CostError(
-                    f"the mask has shape {features.shape}; "
-                    f"expected ({len(self.features)},), an entry for each feature"
-                )
-            return set(np.flatnonzero(features).tolist())
-        if isinstance(features, str):
-            raise CostError(
-                f"expected a list of features, got the single string {features!r}; write [{features!r}]"
-            )
-        index = self._index
-        try:
-            return {index[name] for name in features}
-        except KeyError as error:  # the error holds the name; an iterator is exhausted by now
-            raise self._unknown(error.args[0]) from None
-        except TypeError:
-            raise self._unknown(features) from None
-
-    def column(self, feature: str) -> int:
-        """Return the column of a feature in the sheet."""
-        try:
-            return self._index[feature]
-        except (KeyError, TypeError):
-            raise self._unknown(feature) from None
-
-    def _unknown(self, feature: object) -> CostError:
-        if isinstance(feature, str):
-            hint = (
-                validation.nearest(feature, self.features) or f"; it has {validation.quoted(self.features)}"
-            )
-            return CostError(f"feature {feature!r} is not in the cost sheet{hint}")
-        return CostError(
-            f"{validation.brief(feature)}, of type {type(feature).__name__}, "
-            "is not a feature of the cost sheet; "
-            f"give names, or a bool array of shape ({len(self.features)},)"
-        )
-
 
 CostsLike: TypeAlias = CostSheet | Mapping[str, float] | npt.ArrayLike | os.PathLike[str] | None
 """What `CostSheet.of` accepts, and so every ``costs=``: None means a cost of 1 each, a string is a path."""
@@ -737,14 +391,6 @@ def _in_resource(
         name,
         calls=dict.fromkeys(calls, 0.0),
     )
-
-
-def _unlike(name: str, columns: Iterable[str]) -> str:
-    """Return the name of a call, changed if a column has the same one."""
-    taken = set(columns)
-    while name in taken:
-        name = f"{name} (call)"
-    return name
 
 
 def _frozen(values: Iterable[float], dtype: type[Any]) -> npt.NDArray[Any]:

@@ -2,6 +2,8 @@
 
 import json
 import re
+import tomllib
+from pathlib import Path
 
 from typer.testing import CliRunner
 
@@ -28,6 +30,12 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatc
     ran = CliRunner().invoke(app, ["doctor"])
     assert ran.exit_code == 0
     assert "lacks fastapi: pip install 'farthing[serve]'" in ran.stdout
+
+
+def test_every_extra_for_users_is_looked_at():
+    text = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    extras = set(tomllib.loads(text)["project"]["optional-dependencies"])
+    assert set(doctor.EXTRAS) == extras - {"dev", "docs", "bench"}
 
 
 def test_the_version():

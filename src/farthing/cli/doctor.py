@@ -12,8 +12,11 @@ import typer
 from farthing.cli.app import app
 from farthing.cli.output import AsJson, clear_errors, emit
 
-# Extras for users; the others are for developers of Farthing.
-EXTRAS = ("cli", "serve", "report", "adaptive", "mlflow", "frames", "onnx")
+# Extras for users; the others (dev, docs, bench) are for developers of Farthing.
+EXTRAS = (
+    *("cli", "serve", "report", "adaptive", "mlflow", "frames", "onnx"),
+    *("otel", "dask", "sql", "sources", "feast"),
+)
 DEPENDENCIES = (
     *("numpy", "scipy", "scikit-learn", "joblib"),
     *("pandas", "polars", "pyarrow", "narwhals", "lightgbm", "xgboost", "catboost"),

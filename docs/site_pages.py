@@ -36,6 +36,9 @@ ALIASES = {
     "LabelsLike",
 }
 
+# Classes whose methods are in base classes of their own, and the class above which nothing is listed.
+WHOLE = {"costs": ("CostSheet", "object"), "base": ("BudgetedEstimator", "BaseEstimator")}
+
 
 def write_pages(docs: Path) -> None:
     """Write all pages but those that have not changed, so that Sphinx does not read them again."""
@@ -145,9 +148,12 @@ def _package_page(package: str, on_pages: set[str]) -> str:
     elsewhere = [name for name in getattr(module, "__all__", []) if name in on_pages]
     # What farthing.base defines is on its page.
     of_base = {"ErrorCosts", "Failure", "Frontier", "Point"} if package == "frontier" else set()
-    left_out = ", ".join(sorted({*elsewhere, *ALIASES, *of_base}))
+    whole, above = WHOLE.get(package, ("", ""))
+    left_out = ", ".join(sorted({*elsewhere, *ALIASES, *of_base, *([whole] if whole else [])}))
     text += f".. automodule:: farthing.{package}\n   :members:\n   :imported-members:\n"
     text += f"   :exclude-members: {left_out}\n\n"
+    if whole:
+        text += f".. autoclass:: farthing.{package}.{whole}\n   :members:\n   :inherited-members: {above}\n\n"
     if package == "trees":  # a forest is read by methods of its base class
         text = text.replace("   :members:\n", "   :members:\n   :inherited-members: object\n")
     if package in ("errors", "mlflow"):

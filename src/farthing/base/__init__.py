@@ -5,9 +5,10 @@ from farthing.base.any_budget import AnyBudgetMixin, BudgetPathMixin
 from farthing.base.classifier import ContractClassifier
 from farthing.base.docstrings import documented
 from farthing.base.error_costs import ErrorCosts, ErrorPrices
-from farthing.base.estimator import BudgetedEstimator, BudgetKind
+from farthing.base.estimator import BudgetedEstimator
 from farthing.base.files import load, load_model
 from farthing.base.fitted import ClassifierModel, FittedModel, RegressorModel
+from farthing.base.fitted_estimator import BudgetKind
 from farthing.base.frontier import Failure, Frontier
 from farthing.base.guarantee import Certificate, Guarantee
 from farthing.base.inputs import n_threads

@@ -9,8 +9,9 @@ from typing import Any, ClassVar, Self
 
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base.estimator import BudgetedEstimator, BudgetKind
+from farthing.base.estimator import BudgetedEstimator
 from farthing.base.fitted import FittedModel
+from farthing.base.fitted_estimator import BudgetKind
 from farthing.base.inputs import check_cap
 
 

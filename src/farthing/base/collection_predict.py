@@ -10,11 +10,11 @@ from farthing.errors import TableError
 from farthing.walks import Decisions
 
 if TYPE_CHECKING:
-    from farthing.base.estimator import BudgetedEstimator
+    from farthing.base.predicting import Predicting
     from farthing.distributed.lazy import Field
 
 
-def predict_lazily(estimator: BudgetedEstimator, method: str, X: Any, **options: Any) -> Any:
+def predict_lazily(estimator: Predicting, method: str, X: Any, **options: Any) -> Any:
     """Return what a method of a fitted estimator gives for a Dask collection, not yet computed.
 
     Parameters
@@ -58,7 +58,7 @@ def predict_lazily(estimator: BudgetedEstimator, method: str, X: Any, **options:
     return Decisions(**{"probabilities": None, **dict(zip(kept, arrays, strict=True))})
 
 
-def _fields(estimator: BudgetedEstimator) -> dict[str, Field]:
+def _fields(estimator: Predicting) -> dict[str, Field]:
     from farthing.distributed.lazy import Field  # noqa: PLC0415 - Dask is an extra
 
     model = estimator.fitted_

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from farthing.base.error_costs import ErrorCosts
-from farthing.base.estimator import BudgetKind
+from farthing.base.fitted_estimator import BudgetKind
 from farthing.costs import CostSheet
 
 

@@ -1,12 +1,15 @@
 """How Sphinx builds the site: `make docs`."""
 
 import sys
+import warnings
 from importlib.metadata import version as installed
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from site_pages import write_pages
+
+from farthing import errors
 
 project = "Farthing"
 author = "The Farthing developers"
@@ -36,12 +39,20 @@ numpydoc_show_class_members = False
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 
+
+def _refuse_warnings(gallery_conf, file):  # noqa: ARG001 - sphinx-gallery gives these
+    """Make warnings of an example errors: its page would show them, with the path of its file."""
+    for kind in vars(errors).values():
+        if isinstance(kind, type) and issubclass(kind, Warning):
+            warnings.filterwarnings("error", category=kind)
+
+
 sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_",
     "within_subsection_order": "FileNameSortKey",
-    "reset_modules": ("matplotlib",),
+    "reset_modules": ("matplotlib", _refuse_warnings),
     "abort_on_example_error": True,
     "show_memory": False,
     "remove_config_comments": True,

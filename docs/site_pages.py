@@ -111,7 +111,7 @@ def _method_page(note: dict[str, Any]) -> str:
     text = _title(note["title"])
     text += note["what"].strip() + "\n\n"
     if equation := note.get("equation"):
-        text += ".. math::\n\n   " + equation.strip().replace("\n", "\n   ") + "\n\n"
+        text += ".. math::\n\n   " + _in_lines(equation.strip()).replace("\n", "\n   ") + "\n\n"
     if where := note.get("where"):
         text += where.strip() + "\n\n"
     if source := note.get("source"):
@@ -127,6 +127,14 @@ def _method_page(note: dict[str, Any]) -> str:
         text += f".. {kind}:: {_home(cls)}\n"
         text += "   :members:\n\n" if kind == "autoclass" else "\n"
     return text
+
+
+def _in_lines(equation: str) -> str:
+    r"""Return an equation whose parts, between ``\qquad``, stand below each other: one line is too wide."""
+    parts = [part.strip() for part in equation.split(r"\qquad")]
+    if len(parts) == 1:
+        return equation
+    return r"\begin{gathered} " + r" \\ ".join(parts) + r" \end{gathered}"
 
 
 def _method_index(notes: dict[str, Any]) -> str:

@@ -11,8 +11,8 @@ from farthing.boosting import GreedyMiserClassifier
 from farthing.datasets import load_heart_disease
 
 heart = load_heart_disease()
-model = GreedyMiserClassifier(n_estimators=20, costs=heart.costs).fit(heart.X[:200], heart.y[:200])
-X, y = heart.X[200:], heart.y[200:]
+model = GreedyMiserClassifier(n_estimators=20, costs=heart.costs).fit(heart.X[103:], heart.y[103:])
+X, y = heart.X[:103], heart.y[:103]
 
 names = ["nothing", *heart.X.columns]
 scores = [(model.predict(X, refused=[] if name == "nothing" else [name]) == y).mean() for name in names]

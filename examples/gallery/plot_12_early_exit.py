@@ -12,12 +12,12 @@ from farthing.cascades import EarlyExitClassifier
 from farthing.datasets import load_heart_disease
 
 heart = load_heart_disease()
-X, y = heart.X[200:], heart.y[200:]
+X, y = heart.X[:103], heart.y[:103]
 thresholds, spends, scores = [0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 1.0], [], []
 for threshold in thresholds:
     miser = GreedyMiserClassifier(n_estimators=60, max_depth=2, tradeoff=1e-3)
     model = EarlyExitClassifier(miser, threshold=threshold, rounds_per_exit=2, costs=heart.costs)
-    decided = model.fit(heart.X[:200], heart.y[:200]).decide(X)
+    decided = model.fit(heart.X[103:], heart.y[103:]).decide(X)
     spends.append(decided.spent.mean())
     scores.append((decided.prediction == y).mean())
 fig, ax = plt.subplots(figsize=(6, 3.2))

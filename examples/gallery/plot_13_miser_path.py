@@ -14,10 +14,10 @@ heart = load_heart_disease()
 miser = GreedyMiserClassifier(n_estimators=20, relative=True, costs=heart.costs)
 path = miser_path(
     miser,
-    heart.X[:200],
-    heart.y[:200],
+    heart.X[103:],
+    heart.y[103:],
     tradeoffs=[0.0, 1e-4, 1e-3, 1e-2],
-    validation=(heart.X[200:], heart.y[200:]),
+    validation=(heart.X[:103], heart.y[:103]),
 )
 fig, ax = plt.subplots(figsize=(6, 3.2))
 for tradeoff, curve in path.by("tradeoff").items():

@@ -10,6 +10,7 @@ from farthing.costs.resources import MONEY
 from farthing.typing import Flags, Floats
 
 if TYPE_CHECKING:
+    from farthing.costs.derived import Derivable
     from farthing.costs.sheet import CostSheet
 
 SLACK: Final = 1e-12
@@ -74,7 +75,7 @@ def split_budget(budget: Any, sheet: CostSheet) -> tuple[Any, dict[str, Any]]:
     return (money[0] if money else None), caps
 
 
-def money_name(sheet: CostSheet) -> str:
+def money_name(sheet: Derivable) -> str:
     """Return the name of the costs among the resources of a weighted sheet.
 
     Examples

@@ -70,3 +70,19 @@ def test_a_model_between_two_points_spends_what_is_wanted():
     assert fine.score(values[1000:], labels[1000:]) > coarse.score(values[1000:], labels[1000:]) + 0.05
     without = replace(gap, held_risks=None, held_errors=None, held_weights=None)
     assert (without.near(15.0).thresholds == gap.at(15.0, "mean").thresholds).all()
+
+
+def test_a_limit_at_a_point_of_the_path_up_to_rounding():
+    """`at` has a slack for rounding; the point below the limit must be the one that it means."""
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(600, 4))
+    labels = (values @ [1.0, 0.6, 1.5, 0.8] > 0).astype(int)
+    model = MiserCascadeClassifier([1, 2, 30, 5], n_estimators=10, n_stages=5, max_depth=2, random_state=0)
+    fitted = model.fit(values, labels).fitted_
+    lengths = [int((fitted.chains[number] >= 0).sum()) for number in fitted.path_chain]
+    assert len(set(lengths)) > 1, "neighbours on the path have chains of different lengths"
+    for spend in fitted.path_spend:
+        limit = float(np.nextafter(spend, 0.0))
+        found, at_the_point = fitted.near(limit), fitted.near(float(spend))
+        assert np.array_equal(found.chain, at_the_point.chain)
+        assert np.array_equal(found.thresholds, at_the_point.thresholds)

@@ -202,7 +202,7 @@ class ForestPolicy:
             return None
         tree, nodes = self._tree, self._nodes
         return Split(
-            self._forest, self._scores, tree, int(nodes[tree]), self.stand(), nodes[tree + 1 : self.end]
+            self._forest, self._scores, tree, int(nodes[tree]), self.stand, nodes[tree + 1 : self.end]
         )
 
     def stand(self) -> Stand:

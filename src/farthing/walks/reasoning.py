@@ -290,8 +290,9 @@ class Reasoning:
     def _local_fall(self, split: Split) -> float:
         """Return the expected fall by the test of one tree, the others left as they are."""
         ways = self._notes.ways(split)
-        stands = split.moved([way.node for way in ways])
-        outputs = np.array([split.stand.output, *(stand.output for stand in stands)])
+        # The node itself first: where the row stands now.
+        here, *stands = split.moved([split.node, *(way.node for way in ways)])
+        outputs = np.array([here.output, *(stand.output for stand in stands)])
         beliefs = self.model.believe(outputs).reshape(len(outputs), -1)
         shares = self.model.label_shares(stands)
         labels = beliefs[1:] if shares is None else shares

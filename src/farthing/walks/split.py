@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -38,8 +38,7 @@ class Way:
     codes: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Stand:
+class Stand(NamedTuple):
     """Where a row stands in the trees that it has walked, all the way or a part of it.
 
     Attributes
@@ -78,8 +77,7 @@ class Foresight(NamedTuple):
     columns: list[int | None]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Split:
+class Split(NamedTuple):
     """The node of a tree whose test comes next, and the sum over the trees that it is part of.
 
     Attributes
@@ -90,8 +88,8 @@ class Split:
         What each node adds to the output.
     tree, node : int
         The tree, and its current node, numbered over the whole forest.
-    stand : Stand
-        Where the row stands in the trees before it.
+    find_stand : callable
+        Gives `stand`, which few need.
     later : ndarray of int64, shape (n_later,)
         The current nodes of the trees after this one.
     """
@@ -100,8 +98,13 @@ class Split:
     scores: NodeValues
     tree: int
     node: int
-    stand: Stand
+    find_stand: Callable[[], Stand]
     later: Integers
+
+    @property
+    def stand(self) -> Stand:
+        """Where the row stands in the trees before it, as long as it has no further answer."""
+        return self.find_stand()
 
     @property
     def column(self) -> int:
@@ -115,7 +118,7 @@ class Split:
 
     def at(self, tree: int, node: int) -> Split:
         """Return the split of another tree."""
-        return Split(self.forest, self.scores, tree, node, self.stand, self.later[:0])
+        return Split(self.forest, self.scores, tree, node, self.find_stand, self.later[:0])
 
     def children(self) -> tuple[int, int]:
         """Return the two nodes below, numbered over the whole forest."""
@@ -131,7 +134,8 @@ class Split:
         ...     n_features=2, feature=[1, -1, -1], threshold=[0.5, 0, 0], left=[1, -1, -1], right=[2, -1, -1],
         ...     value=[[0.0], [-1.0], [1.0]], cover=[8, 6, 2])
         >>> none = np.empty(0, dtype=np.int64)
-        >>> split = Split(stump, stump.value, 0, 0, Stand(stump, none, none, np.zeros(1)), none)
+        >>> stand = Stand(stump, none, none, np.zeros(1))
+        >>> split = Split(stump, stump.value, 0, 0, lambda: stand, none)
         >>> [(way.shown, way.probability) for way in split.ways()]
         [('<= 0.5', 0.75), ('> 0.5', 0.25)]
         """
@@ -160,7 +164,8 @@ class Split:
         ...     n_features=2, feature=[1, -1, -1], threshold=[0.5, 0, 0], left=[1, -1, -1], right=[2, -1, -1],
         ...     value=[[0.0], [-1.0], [1.0]], cover=[8, 6, 2])
         >>> none = np.empty(0, dtype=np.int64)
-        >>> split = Split(stump, stump.value, 0, 0, Stand(stump, none, none, np.zeros(1)), none)
+        >>> stand = Stand(stump, none, none, np.zeros(1))
+        >>> split = Split(stump, stump.value, 0, 0, lambda: stand, none)
         >>> [(stand.nodes.tolist(), stand.output.tolist()) for stand in split.moved([1, 2])]
         [([1], [-1.0]), ([2], [1.0])]
         """
@@ -170,15 +175,15 @@ class Split:
         trees = np.empty(end + 1, dtype=np.int64)
         trees[:end], trees[end] = stand.trees[:end], tree
         found = []
-        for node, output in zip(nodes, self._outputs_at(nodes), strict=True):
+        for node, output in zip(nodes, self._outputs_at(nodes, stand.output), strict=True):
             places = np.empty(end + 1, dtype=np.int64)
             places[:end], places[end] = stand.nodes[:end], node
             found.append(Stand(self.forest, trees, places, output))
         return found
 
-    def _outputs_at(self, nodes: Sequence[int]) -> Floats:
+    def _outputs_at(self, nodes: Sequence[int], output: Floats) -> Floats:
         """Return the outputs with the tree at each of some of its nodes, shape (n_nodes, n_outputs)."""
-        forest, output = self.forest, self.stand.output
+        forest = self.forest
         if not isinstance(self.scores, SparseRows):
             return swap_nodes(forest.compiled, self.scores, output, self.tree, self.node, list(nodes))
         first = int(forest.target[self.tree])

@@ -70,7 +70,9 @@ class MiserCascadeModel(StagedModel):
         Beside the points of the path there are those between them, see `finer_exits`. A model whose file
         holds no scores of held-out rows has the points of the path only.
         """
-        below = max(0, int(np.searchsorted(self.path_spend, limit, side="right")) - 1)
+        # With the slack for rounding that `at` has, so that both mean the same point.
+        cap = spending_limit(limit)
+        below = max(0, int(np.searchsorted(self.path_spend, cap, side="right")) - 1)
         coarse = self.at(limit, "mean")
         if self._held_out is None:
             return coarse
@@ -78,7 +80,7 @@ class MiserCascadeModel(StagedModel):
         least = chain.spend_and_error(coarse.thresholds)[1]
         points = range(below + 1, min(below + 1 + _RAISED, len(self.path_spend)))
         below_them = (one for point in points for one in self._between(point))
-        settings = [one for one in below_them if one.spend <= limit and one.error < least]
+        settings = [one for one in below_them if one.spend <= cap and one.error < least]
         if not settings:
             return coarse
         best = min(settings, key=lambda one: one.error)

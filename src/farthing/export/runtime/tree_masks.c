@@ -5,14 +5,14 @@
    Each node on the way takes one of its sides away: the left one on the way up, the right one on the way down. Leaves
    are numbered so that this side comes first in its node; then the first leaf that is left is the row's. */
 
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(FARTHING_PORTABLE)
 #define FIRST_BIT(bits) (sizeof(bits) > 4 ? __builtin_ctzll(bits) : __builtin_ctz((uint32_t)(bits)))
 #else
 static int first_bit(uint64_t bits)
 {
     int place = 0, half;
     for (half = 32; half; half /= 2) {
-        if (!(bits & ((uint64_t)1 << half) - 1)) {
+        if (!(bits & (((uint64_t)1 << half) - 1))) {
             bits >>= half;
             place += half;
         }

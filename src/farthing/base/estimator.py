@@ -647,9 +647,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         money, given = split_budget(budget, self.fitted_.costs)
         cap = self.fitted_.budget if money is None else check_cap(money)
         limits = {**self.fitted_.own_caps(), **given}
-        caps = (
-            {name: float(check_cap(amount, name) or 0.0) for name, amount in limits.items()} if limits else {}
-        )
+        caps = {name: float(check_cap(amount, name) or 0.0) for name, amount in limits.items()}
         factor = 1.0 if self._reference is None else self._reference.fall_factor
         return self.fitted_.walk(check_seed(seed), cap, known, caps, factor)
 

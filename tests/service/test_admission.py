@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import shutil
@@ -20,14 +21,13 @@ from tests.serving import DIRECT, command, running
 from farthing.errors import FileError
 from farthing.forests import BudgetTreeClassifier
 from farthing.service import ModelStore, Settings, create_app, model_store
+from farthing.service.request_handler import _MAX_INLINE_SECONDS
 from farthing.service.work_queue import THREADS
 
 pytest.importorskip("psutil", reason="pip install psutil")
 
 
 def test_a_full_queue_answers_at_once_and_health_goes_on(models: Path) -> None:
-    import asyncio  # noqa: PLC0415
-
     app = create_app(Settings(sources=(str(models),), max_waiting=2, max_seconds=30))
     served = app.state.store.models["heart"]
     model = Slow()
@@ -49,6 +49,27 @@ def test_a_full_queue_answers_at_once_and_health_goes_on(models: Path) -> None:
     refused = next(answer for answer in answers if answer.status_code == 503)
     assert refused.headers["retry-after"] == "1"
     assert (ready.status_code, live.status_code) == (503, 200)
+
+
+def test_one_interrupted_step_does_not_move_a_model_to_threads(models: Path) -> None:
+    app = create_app(Settings(sources=(str(models),)))
+    served = app.state.store.models["heart"]
+    model = Slow()
+    model.__dict__.update(served.model.__dict__, pause=0.2, secret=None)
+    served.model, served.step_seconds = model, 0.0
+
+    async def send() -> list[bool]:
+        seen = []
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://here") as http:
+            for _ in range(10):
+                assert (await http.post(NEXT, json={})).status_code == 200
+                seen.append(served.step_seconds >= _MAX_INLINE_SECONDS)
+        return seen
+
+    seen = asyncio.run(send())
+    assert not seen[0]
+    assert seen[-1]
 
 
 def test_a_worker_drains_on_sigterm(models: Path, tmp_path: Path) -> None:

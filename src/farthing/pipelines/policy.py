@@ -94,6 +94,10 @@ class PipelineQuestions:
     def __contains__(self, name: object) -> bool:
         return name in self._columns.schema
 
+    def find(self, name: object) -> int | None:
+        """Return the input column with a name, or None if there is none."""
+        return self._columns.schema.find(name)
+
     def index(self, name: str) -> int:
         """Return the input column with a name, or raise TableError."""
         return self._columns.schema.index(name)

@@ -113,14 +113,15 @@ def _check_values(
     unseen: list[str],
 ) -> None:
     """Check values by name; append to ``problems`` and to ``unseen``."""
-    columns = schema.columns
+    columns, find = schema.columns, schema.find
     for name, value in values.items():
         if len(problems) >= MAX_PROBLEMS:  # the answer holds no more
             return
-        if name not in schema:
+        position = find(name)
+        if position is None:
             problems.append(_unknown(schema, name, (*place, name), problems))
             continue
-        column = columns[schema.index(name)]
+        column = columns[position]
         if type(value) is float and type(column) is Column and column.kind == "numeric":
             continue  # the fast path, for most values
         try:

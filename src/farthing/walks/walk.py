@@ -435,6 +435,9 @@ def _encodable(schema: Schema, answers: Mapping[str, object]) -> dict[int, float
     columns = schema.columns
     for name, answer in answers.items():
         if (column := schema.find(name)) is not None:
+            if type(answer) is float and columns[column].kind == "numeric":
+                values[column] = answer  # the fast path, as in try_value
+                continue
             value = math.nan if answer is REFUSED else columns[column].try_value(answer)
             if value is not None:
                 values[column] = value

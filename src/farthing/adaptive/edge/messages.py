@@ -137,6 +137,10 @@ class DeviceSchema:
     def __contains__(self, name: object) -> bool:
         return name in self.names
 
+    def find(self, name: object) -> int | None:
+        """Return the place of a device, or None if there is no such device."""
+        return next((place for place, known in enumerate(self.names) if known == name), None)
+
     def index(self, name: str) -> int:
         """Return the place of a device, or raise TableError."""
         if name not in self.names:

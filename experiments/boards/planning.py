@@ -13,6 +13,8 @@ On the other tables the miser cascade gets, as its mean budget, what the planner
 
 from __future__ import annotations
 
+import statistics
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -107,6 +109,18 @@ def measured(model: Any, X: Any, y: Any, costs: CostSheet) -> dict[str, Any]:
     return {"accuracy": np.array(right.mean()), "spend": np.array(spend.mean()), "right": right.astype(float)}
 
 
+def walk_seconds(model: Any, X: Any) -> float:
+    """Return the median time of the array call for one row, by the clock of the process."""
+    rows = [X.iloc[[number]] for number in range(20)]
+    model.predict(rows[0])
+    taken = []
+    for row in rows:
+        begin = time.process_time()
+        model.predict(row)
+        taken.append(time.process_time() - begin)
+    return statistics.median(taken)
+
+
 def planner(costs: CostSheet, worth: float) -> LookaheadClassifier:
     """Return the planner at its defaults, for what all features together are worth."""
     return LookaheadClassifier(costs=costs, tradeoff=worth / costs.total(costs.features), random_state=0)
@@ -125,13 +139,17 @@ def cube_trial(
 
     def plan() -> dict[str, Any]:
         model = planner(costs, WORTH["cubes"]).fit(learn.X, learn.y)
-        tree = measured(model.distill(max_depth=8), test.X, test.y, costs)
+        tree = model.distill(max_depth=8)
+        figures = measured(tree, test.X, test.y, costs)
         return {
             **measured(model, test.X, test.y, costs),
-            **{f"tree_{key}": value for key, value in tree.items()},
+            **{f"tree_{key}": value for key, value in figures.items()},
+            "walk": np.array(walk_seconds(model, test.X)),
+            "tree_walk": np.array(walk_seconds(tree, test.X)),
         }
 
     planned = kept_trial(kept, f"{name} {PLANNER}", plan)
+    print(name, {key: float(value) for key, value in planned.items() if value.ndim == 0}, flush=True)
     found = {
         PLANNER: (float(planned["accuracy"]), float(planned["spend"])),
         DISTILLED: (float(planned["tree_accuracy"]), float(planned["tree_spend"])),
@@ -311,8 +329,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--parts", nargs="*", default=["cubes", "tables"], choices=["cubes", "tables"])
     parser.add_argument("--seeds", type=int, default=2, help="cube tables of each kind")
     parser.add_argument("--splits", type=int, default=3, help="splits of the other tables")
+    parser.add_argument("--methods", nargs="*", default=list(OTHERS), choices=list(OTHERS))
     args = parse(parser, NAME, arguments)
-    sizes, methods, kinds = (N_LEARN, N_TEST), list(OTHERS), list(PRICES)
+    sizes, methods, kinds = (N_LEARN, N_TEST), list(args.methods), list(PRICES)
     names, worths = ["heart", "thyroid", "satellite"], WORTH["tables"]
     if args.tiny:
         sizes, methods, kinds, names, worths = (150, 60), ["BudgetTree"], kinds[:1], ["heart"], worths[:1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,9 @@ from farthing.trees import Forest, Predictor
 from farthing.typing import Flags, Floats
 
 # Entries of a table that are made at a time: rows under all sets would not fit in memory.
-_ENTRIES = 4_000_000
+_ENTRIES: Final = 4_000_000
+# Copies are many, and sums over bins a large part of the time.
+_BINS: Final = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +90,7 @@ class SubsetBooster:
             ],
             final=np.arange(len(copies)),
             settings=settings,
+            max_bins=_BINS,
         )
         core = trainer.core
         if core is None:

@@ -99,7 +99,8 @@ class LookaheadClassifier(PricedErrorsMixin):
         Most training rows that are kept, drawn at random.
     n_estimators, learning_rate, max_depth, min_samples_leaf
         Of the booster, as in `farthing.boosting.GreedyMiserClassifier`; it ends earlier if held-out rows
-        gain nothing.
+        gain nothing. Rows are copied with different columns hidden; a leaf has as many entries as so many
+        rows have copies.
     n_folds : int
         Folds, of which each has a booster; predictions use their mean.
     random_state : int, RandomState or None
@@ -165,7 +166,7 @@ class LookaheadClassifier(PricedErrorsMixin):
         n_estimators: int = 150,
         learning_rate: float = 0.1,
         max_depth: int = 4,
-        min_samples_leaf: int = 5,
+        min_samples_leaf: int = 1,
         n_folds: int = 5,
         random_state: Any = None,
         n_jobs: int | None = None,

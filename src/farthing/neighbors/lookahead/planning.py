@@ -27,7 +27,7 @@ _FEW_VALUES: Final = MOST_ANSWERS - 1
 _QUARTERS: Final = 4
 # Copies of the rows that boosters learn from: until they have so many rows.
 _COPIED_ROWS: Final = 8000
-_MOST_COPIES: Final = 16
+_MOST_COPIES: Final = 48
 # Columns that sets are made of, rounds without a lower loss, rows that choose the number of neighbours.
 _MOST_COLUMNS: Final = 24
 _PATIENCE: Final = 10

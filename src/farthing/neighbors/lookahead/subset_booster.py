@@ -66,7 +66,7 @@ class SubsetBooster:
         shown : list of ndarray of bool, shape (n_rows, n_features)
             The entries that each copy has; the others are missing.
         settings : TreeSettings
-            How trees are grown.
+            How trees are grown; ``min_samples_leaf`` is a number of rows, each with all of its copies.
         patience : int or None
             Rounds without a lower loss of held-out rows after which the boosters stop.
         """
@@ -89,7 +89,8 @@ class SubsetBooster:
                 Fold(_copied(f.learn, n_rows, n_copies), _copied(f.held_out, n_rows, n_copies)) for f in folds
             ],
             final=np.arange(len(copies)),
-            settings=settings,
+            # A leaf with a few copies of one row would repeat its label.
+            settings=replace(settings, min_samples_leaf=settings.min_samples_leaf * n_copies),
             max_bins=_BINS,
         )
         core = trainer.core

@@ -13,6 +13,8 @@ On the other tables the miser cascade gets, as its mean budget, what the planner
 
 from __future__ import annotations
 
+import statistics
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -45,58 +47,54 @@ N_LEARN: Final = 2000
 N_TEST: Final = 2000
 GOAL_ORACLE, GOAL_GREEDY = 0.02, 0.1
 # What all features together are worth, in errors.
-WORTH: Final = {"cubes": 0.2, "tables": (0.1,)}
+WORTH: Final = 0.2
+WORTHS: Final = (0.1,)
 SAME_SPEND: Final = 1.05
 MADE_ON: Final = (
     "cube tables of seeds 1 and 3 (rows of their own) and the small tables of the contract's checks"
 )
 
-Fits = list[Callable[[CostSheet, float], Any]]
-#: Other methods, each with several settings for a spend.
-OTHERS: Final[dict[str, Fits]] = {
-    "BudgetTree": [
-        lambda costs, spend, factor=factor: BudgetTreeClassifier(
-            costs=costs, budget=factor * spend, min_samples_leaf=5
-        )
-        for factor in (0.9, 1.0, 1.2, 1.5)
-    ],
-    "BudgetForest": [
-        lambda costs, spend, factor=factor: BudgetForestClassifier(
-            costs=costs, budget=factor * spend, n_estimators=20, random_state=0
-        )
-        for factor in (1.0, 1.2)
-    ],
-    "PrunedForest": [
-        lambda costs, spend: PrunedForestClassifier(
-            costs=costs, budget=spend, n_estimators=20, random_state=0
-        )
-    ],
-    "GreedyMiser": [
-        lambda costs, spend, factor=factor: GreedyMiserClassifier(
-            costs=costs, budget=factor * spend, n_estimators=100, tradeoff=0.0
-        )
-        for factor in (1.0, 1.05)
-    ],
-    CASCADE: [lambda costs, spend: MiserCascadeClassifier(costs=costs, budget=spend, random_state=0)],
-    "DiagnosticPolicy": [
-        lambda costs, spend, worth=worth: DiagnosticPolicyClassifier(
-            costs=costs, tradeoff=worth / (4 * spend), max_features=20
-        )
-        for worth in (0.1, 0.4, 1.0)
-    ],
-    "OptimalTree": [
-        lambda costs, spend, factor=factor: OptimalTreeClassifier(
-            costs=costs, budget=factor * spend, max_depth=3, max_values=6, time_limit=60
-        )
-        for factor in (1.05,)
-    ],
-    "MarginNeighbors": [
-        lambda costs, spend: OneVsRestClassifier(
-            MarginNeighborsClassifier(AdaBoostClassifier(n_estimators=60), confidence=0.95, random_state=0),
-            costs=costs,
-            budget=1.05 * spend,
-        )
-    ],
+
+def _forest(costs: CostSheet, spend: float) -> Any:
+    return BudgetForestClassifier(costs=costs, budget=spend, n_estimators=20, random_state=0)
+
+
+def _pruned(costs: CostSheet, spend: float) -> Any:
+    return PrunedForestClassifier(costs=costs, budget=spend, n_estimators=20, random_state=0)
+
+
+def _policy(costs: CostSheet, spend: float) -> Any:
+    return DiagnosticPolicyClassifier(costs=costs, tradeoff=0.1 / spend, max_features=20)
+
+
+def _optimal(costs: CostSheet, spend: float) -> Any:
+    return OptimalTreeClassifier(costs=costs, budget=spend, max_depth=3, max_values=6, time_limit=60)
+
+
+def _neighbors(costs: CostSheet, spend: float) -> Any:
+    votes = AdaBoostClassifier(n_estimators=60)
+    return OneVsRestClassifier(MarginNeighborsClassifier(votes, budget=spend, random_state=0), costs=costs)
+
+
+#: Other methods, from prices and a spend, with the factors of the planner's spend that they are fitted at.
+OTHERS: Final[dict[str, tuple[Callable[[CostSheet, float], Any], Sequence[float]]]] = {
+    "BudgetTree": (
+        lambda costs, spend: BudgetTreeClassifier(costs=costs, budget=spend, min_samples_leaf=5),
+        (0.9, 1.0, 1.2, 1.5),
+    ),
+    "BudgetForest": (_forest, (1.0, 1.2)),
+    "GreedyMiser": (
+        lambda costs, spend: GreedyMiserClassifier(costs=costs, budget=spend, n_estimators=100),
+        (1.0, 1.05),
+    ),
+    "DiagnosticPolicy": (_policy, (0.3, 1.0, 3.0)),
+    "PrunedForest": (_pruned, (0.9, 1.0)),
+    "OptimalTree": (_optimal, (1.05,)),
+    CASCADE: (
+        lambda costs, spend: MiserCascadeClassifier(costs=costs, budget=spend, random_state=0),
+        (0.95,),
+    ),
+    "MarginNeighbors": (_neighbors, (1.0,)),
 }
 
 
@@ -105,6 +103,18 @@ def measured(model: Any, X: Any, y: Any, costs: CostSheet) -> dict[str, Any]:
     right = model.predict(X) == y
     spend = costs.total_rows(model.acquired(X))
     return {"accuracy": np.array(right.mean()), "spend": np.array(spend.mean()), "right": right.astype(float)}
+
+
+def walk_seconds(model: Any, X: Any) -> float:
+    """Return the median time of the array call for one row, by the clock of the process."""
+    rows = [X.iloc[[number]] for number in range(20)]
+    model.predict(rows[0])
+    taken = []
+    for row in rows:
+        begin = time.process_time()
+        model.predict(row)
+        taken.append(time.process_time() - begin)
+    return statistics.median(taken)
 
 
 def planner(costs: CostSheet, worth: float) -> LookaheadClassifier:
@@ -124,14 +134,18 @@ def cube_trial(
     name = f"cube {kind} {seed}"
 
     def plan() -> dict[str, Any]:
-        model = planner(costs, WORTH["cubes"]).fit(learn.X, learn.y)
-        tree = measured(model.distill(max_depth=8), test.X, test.y, costs)
+        model = planner(costs, WORTH).fit(learn.X, learn.y)
+        tree = model.distill(max_depth=8)
+        figures = measured(tree, test.X, test.y, costs)
         return {
             **measured(model, test.X, test.y, costs),
-            **{f"tree_{key}": value for key, value in tree.items()},
+            **{f"tree_{key}": value for key, value in figures.items()},
+            "walk": np.array(walk_seconds(model, test.X)),
+            "tree_walk": np.array(walk_seconds(tree, test.X)),
         }
 
     planned = kept_trial(kept, f"{name} {PLANNER}", plan)
+    print(name, {key: float(value) for key, value in planned.items() if value.ndim == 0}, flush=True)
     found = {
         PLANNER: (float(planned["accuracy"]), float(planned["spend"])),
         DISTILLED: (float(planned["tree_accuracy"]), float(planned["tree_spend"])),
@@ -143,7 +157,8 @@ def cube_trial(
         def others(method: str = method) -> dict[str, Any]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                models = [make(costs, spend).fit(learn.X, learn.y) for make in OTHERS[method]]
+                make, factors = OTHERS[method]
+                models = [make(costs, factor * spend).fit(learn.X, learn.y) for factor in factors]
                 figures = [measured(model, test.X, test.y, costs) for model in models]
             return {key: np.array([each[key] for each in figures]) for key in ("accuracy", "spend")}
 
@@ -185,7 +200,7 @@ def table_trial(kept: Path, table: str, worth: float, seed: int, n_learn: int) -
         budget = float(costs.total_rows(model.acquired(X_learn)).mean())
         cascade = MiserCascadeClassifier(costs=costs, budget=budget, random_state=0).fit(X_learn, y_learn)
         tree = model.distill(max_depth=8)
-        figures = {}
+        figures: dict[str, Any] = {}
         for name, each in (("planner", model), ("tree", tree), ("cascade", cascade)):
             figures |= {
                 f"{name}_{key}": value for key, value in measured(each, X_test, y_test, costs).items()
@@ -311,9 +326,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--parts", nargs="*", default=["cubes", "tables"], choices=["cubes", "tables"])
     parser.add_argument("--seeds", type=int, default=2, help="cube tables of each kind")
     parser.add_argument("--splits", type=int, default=3, help="splits of the other tables")
+    parser.add_argument("--methods", nargs="*", default=list(OTHERS), choices=list(OTHERS))
     args = parse(parser, NAME, arguments)
-    sizes, methods, kinds = (N_LEARN, N_TEST), list(OTHERS), list(PRICES)
-    names, worths = ["heart", "thyroid", "satellite"], WORTH["tables"]
+    sizes, methods, kinds = (N_LEARN, N_TEST), list(args.methods), list(PRICES)
+    names, worths = ["heart", "thyroid", "satellite"], WORTHS
     if args.tiny:
         sizes, methods, kinds, names, worths = (150, 60), ["BudgetTree"], kinds[:1], ["heart"], worths[:1]
         args.seeds = args.splits = 1

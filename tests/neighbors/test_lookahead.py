@@ -1,4 +1,4 @@
-"""Plans of sets: tables on which single columns tell nothing, the tree that is distilled, and hostile files."""
+"""Plans of sets: tables on which single columns tell nothing, distilled trees, and hostile files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ QUICK = {
 
 
 def context_table(n_rows: int = 600, seed: int = 0):
-    """Return bits of which the first says whether the second or the third is the label; three more are noise."""
+    """Return bits: the first says whether the second or the third is the label, the others are noise."""
     X = np.random.default_rng(seed).integers(0, 2, size=(n_rows, 6)).astype(np.float64)
     return X, np.where(X[:, 0] == 0, X[:, 1], X[:, 2]).astype(np.int64)
 

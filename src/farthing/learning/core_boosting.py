@@ -110,7 +110,7 @@ class CoreBoosting:
         return self._forest(boosters.forest(0))
 
     def fold_forests(
-        self, columns: NDArray[np.int64], n_rounds: int, patience: int | None, every: int = 5
+        self, columns: NDArray[np.int64], n_rounds: int, patience: int | None, every: int = 2
     ) -> list[Forest]:
         """Grow a booster on each fold, with the number of rounds of the least loss on the held-out rows.
 

@@ -26,6 +26,8 @@ from farthing.neighbors.lookahead.planning import PlanLearner
 
 # What all features together are worth by default, in errors.
 _ERRORS_PER_ALL: Final = 0.1
+# Folds of the boosters that are only searched with.
+_FEW_FOLDS: Final = 3
 
 
 def _grid(context: SweepContext) -> dict[str, list[Any]]:
@@ -57,7 +59,6 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
             "width": 2,
             "n_folds": 2,
             "error_costs": 20.0,
-            "tradeoff": 0.01,
             "budget": 5.0,
         },
     ],
@@ -98,7 +99,8 @@ class LookaheadClassifier(PricedErrorsMixin):
         Most training rows that are kept, drawn at random.
     n_estimators, learning_rate, max_depth, min_samples_leaf
         Of the booster, as in `farthing.boosting.GreedyMiserClassifier`; it ends earlier if held-out rows
-        gain nothing.
+        gain nothing. Rows are copied with different columns hidden; a leaf has as many entries as so many
+        rows have copies.
     n_folds : int
         Folds, of which each has a booster; predictions use their mean.
     random_state : int, RandomState or None
@@ -162,9 +164,9 @@ class LookaheadClassifier(PricedErrorsMixin):
         width: int = 6,
         max_rows: int = 3000,
         n_estimators: int = 150,
-        learning_rate: float = 0.15,
+        learning_rate: float = 0.1,
         max_depth: int = 4,
-        min_samples_leaf: int = 5,
+        min_samples_leaf: int = 1,
         n_folds: int = 5,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -251,6 +253,7 @@ class LookaheadClassifier(PricedErrorsMixin):
         random = np.random.RandomState(seed)
         learner = PlanLearner(
             rows=rows,
+            few_folds=folds_of(rows.values, rows.target, min(_FEW_FOLDS, int(self.n_folds)), random),
             folds=folds_of(rows.values, rows.target, int(self.n_folds), random),
             settings=TreeSettings(
                 n_estimators=int(self.n_estimators),

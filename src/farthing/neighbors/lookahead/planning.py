@@ -27,7 +27,7 @@ _FEW_VALUES: Final = MOST_ANSWERS - 1
 _QUARTERS: Final = 4
 # Copies of the rows that boosters learn from: until they have so many rows.
 _COPIED_ROWS: Final = 8000
-_MOST_COPIES: Final = 16
+_MOST_COPIES: Final = 48
 # Columns that sets are made of, rounds without a lower loss, rows that choose the number of neighbours.
 _MOST_COLUMNS: Final = 24
 _PATIENCE: Final = 10
@@ -46,8 +46,8 @@ class PlanLearner:
     ----------
     rows : TrainingSet
         The training rows, no two the same.
-    folds : list of Fold
-        Every row is held out once.
+    few_folds, folds : list of Fold
+        Every row is held out once: those of the boosters that search sets, and of the final one.
     settings : TreeSettings
         How trees are grown.
     tradeoff : float
@@ -61,6 +61,7 @@ class PlanLearner:
     """
 
     rows: TrainingSet
+    few_folds: list[Fold]
     folds: list[Fold]
     settings: TreeSettings
     tradeoff: float
@@ -116,25 +117,26 @@ class PlanLearner:
     def learn(self, n_neighbors: float | None) -> LookaheadModel:
         """Return the model; None chooses the number of neighbours."""
         n_rows, n_features = self._shape
-        booster = self._grow(random_entries(n_rows, n_features, self._n_copies, self.random))
+        booster = self._grow(random_entries(n_rows, n_features, self._n_copies, self.random), self.few_folds)
         sets = self._library(booster)
         # The sets of first plans are what rows will know: a booster that has seen them often is surer there,
         # and a second search by it finds what random entries hid.
         shown = self._planned(booster, sets, self._n_copies)
-        booster = self._grow([*self._random(0.3), *shown])
+        booster = self._grow([*self._random(0.3), *shown], self.few_folds)
         sets = self._library(booster)
         model = self._model(booster, sets, n_neighbors or _SIZES[0])
         walked = self._walked(model, booster, np.arange(n_rows))[1]
         shown = self._planned(booster, sets, self._n_copies // 2)
-        booster = self._grow([*self._random(0.2), *shown, *self._parts(walked, self._n_copies // 2)])
+        shown += self._parts(walked, self._n_copies // 2)
+        booster = self._grow([*self._random(0.2), *shown], self.folds)
         model = self._model(booster, sets, n_neighbors or _SIZES[0])
         if n_neighbors is not None:
             return model
         return self._best_size(model, booster, sets)
 
-    def _grow(self, shown: list[Flags]) -> SubsetBooster:
+    def _grow(self, shown: list[Flags], folds: list[Fold]) -> SubsetBooster:
         check_deadline()
-        return SubsetBooster.grow(self.rows, self.folds, shown, self.settings, _PATIENCE)
+        return SubsetBooster.grow(self.rows, folds, shown, self.settings, _PATIENCE)
 
     def _random(self, share: float) -> list[Flags]:
         n_copies = max(1, round(share * self._n_copies))

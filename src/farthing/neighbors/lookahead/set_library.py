@@ -71,8 +71,8 @@ class SetSearch:
 
         # Without these, nothing can be compared: what is known at first, what single columns tell, and all.
         note(np.zeros((1, n_features), dtype=np.bool_), np.inf)
-        note(_flags(self.columns[:, np.newaxis], n_features), 2.0)
-        note(_flags(self.columns[np.newaxis], n_features), 3.0)
+        note(_flags(self.columns[:, np.newaxis], n_features), np.inf)
+        note(_flags(self.columns[np.newaxis], n_features), np.inf)
         note(*self._grown(sample, np.zeros(n_features, dtype=np.bool_), pairs, losses, 2.0))
         total = float(weights[sample].sum())
         for column in self.columns.tolist():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,9 @@ from farthing.trees import Forest, Predictor
 from farthing.typing import Flags, Floats
 
 # Entries of a table that are made at a time: rows under all sets would not fit in memory.
-_ENTRIES = 4_000_000
+_ENTRIES: Final = 4_000_000
+# Copies are many, and sums over bins a large part of the time.
+_BINS: Final = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +66,7 @@ class SubsetBooster:
         shown : list of ndarray of bool, shape (n_rows, n_features)
             The entries that each copy has; the others are missing.
         settings : TreeSettings
-            How trees are grown.
+            How trees are grown; ``min_samples_leaf`` is a number of rows, each with all of its copies.
         patience : int or None
             Rounds without a lower loss of held-out rows after which the boosters stop.
         """
@@ -87,7 +89,9 @@ class SubsetBooster:
                 Fold(_copied(f.learn, n_rows, n_copies), _copied(f.held_out, n_rows, n_copies)) for f in folds
             ],
             final=np.arange(len(copies)),
-            settings=settings,
+            # A leaf with a few copies of one row would repeat its label.
+            settings=replace(settings, min_samples_leaf=settings.min_samples_leaf * n_copies),
+            max_bins=_BINS,
         )
         core = trainer.core
         if core is None:

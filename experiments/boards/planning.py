@@ -56,8 +56,6 @@ MADE_ON: Final = (
     "cube tables of other seeds, the last of which, 50, was to be on this page until it was looked at and "
     "settings were changed, and on the small tables of the contract's checks"
 )
-    "cube tables of seeds 1 and 3 (rows of their own) and the small tables of the contract's checks"
-)
 
 
 def _forest(costs: CostSheet, spend: float) -> Any:

@@ -46,7 +46,7 @@ class Plans:
         order = others[np.argsort(far[others], kind="stable")]
         enough = np.flatnonzero(np.cumsum(self.weights[order]) >= self.n_neighbors)
         last = far[order[enough[0] if len(enough) else -1]]
-        return others[far[others] <= last]
+        return np.asarray(others[far[others] <= last])
 
     def _charge(self, prices: Floats, left: float) -> Floats:
         """Return the weighted prices, infinite where one is over what is left."""

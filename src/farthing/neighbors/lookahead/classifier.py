@@ -189,7 +189,7 @@ class LookaheadClassifier(PricedErrorsMixin):
         self.n_jobs = n_jobs
 
     def distill(
-        self, X: Any = None, *, max_depth: int = 8, min_samples_leaf: int = 5
+        self, X: Any = None, *, max_depth: int = 10, min_samples_leaf: int = 5
     ) -> BudgetTreeClassifier:
         """Return a tree that does what the policy does with most rows, to be read, exported and walked fast.
 

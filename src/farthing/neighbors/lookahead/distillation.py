@@ -16,8 +16,9 @@ from farthing.typing import Flags, Floats
 
 # Thresholds of a numeric column that are tried at a node.
 _MOST_THRESHOLDS: Final = 32
-# A split must explain at least this share of what is different at a node.
-_LEAST_GAIN: Final = 1e-6
+# A split must explain at least this share of what is different at a node: the policy may ask for the columns
+# of a set in any order, and tests that guess the order would use up the depth.
+_LEAST_GAIN: Final = 0.05
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ class Distillation:
             return None
         one_hot = np.eye(len(kinds))[codes.ravel()] * self.weights[rows, np.newaxis]
         total = one_hot.sum(axis=0)
-        best, least = None, _impurity(total) * (1 - _LEAST_GAIN) - _LEAST_GAIN
+        best, least = None, _impurity(total) * (1 - _LEAST_GAIN)
         for column in np.flatnonzero(owned).tolist():
             for split in self._splits(self.values[rows, column], column):
                 n_left = int(split.left.sum())

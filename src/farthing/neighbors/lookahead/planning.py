@@ -26,7 +26,7 @@ from farthing.typing import Flags, Floats
 _FEW_VALUES: Final = MOST_ANSWERS - 1
 _QUARTERS: Final = 4
 # Copies of the rows that boosters learn from: until they have so many rows.
-_COPIED_ROWS: Final = 8000
+_COPIED_ROWS: Final = 12_000
 _MOST_COPIES: Final = 48
 # Columns that sets are made of, rounds without a lower loss, rows that choose the number of neighbours.
 _MOST_COLUMNS: Final = 24

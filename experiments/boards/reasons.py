@@ -216,7 +216,8 @@ def page(results: Sequence[dict[str, Any]]) -> str:
         "# Reasons: predicted and realised fall of the risk",
         f"{first}of {len(cells)} pairs of table and method {n_inside} are within it by themselves. Within: "
         f"{', '.join(inside) or 'none'}. With the factor of held-out rows in its place {len(by_held)} of "
-        f"{len(methods)} methods are within it: {', '.join(by_held) or 'none'}. A reason takes {min(micros):.0f} to {max(micros):.0f} microseconds, "
+        f"{len(methods)} methods are within it: {', '.join(by_held) or 'none'}. A reason takes "
+        f"{min(micros):.0f} to {max(micros):.0f} microseconds, "
         f"{np.median(micros):.0f} in the middle (median of each pair of table and method, in Python, on a "
         "machine with other work).",
         "A slope of 1 means that an answer lowers the loss of new rows by as much as the reason says. "

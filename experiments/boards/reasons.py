@@ -203,6 +203,7 @@ def page(results: Sequence[dict[str, Any]]) -> str:
     slopes = {method: pooled(results, method) for method in methods}
     inside = [m for m, (slope, _) in slopes.items() if GOAL[0] <= slope <= GOAL[1]]
     outside = [f"{m} ({slopes[m][0]:.2f})" for m in methods if m not in inside]
+    by_held = [m for m in methods if GOAL[0] <= mean_slope(results, m, "held_factor") <= GOAL[1]]
     cells = [one for one in results if one["n_steps"]]
     n_inside = sum(GOAL[0] <= one["slope"] <= GOAL[1] for one in cells)
     micros = [one["micros"] for one in cells]
@@ -214,7 +215,9 @@ def page(results: Sequence[dict[str, Any]]) -> str:
     text = [
         "# Reasons: predicted and realised fall of the risk",
         f"{first}of {len(cells)} pairs of table and method {n_inside} are within it by themselves. Within: "
-        f"{', '.join(inside) or 'none'}. A reason takes {min(micros):.0f} to {max(micros):.0f} microseconds, "
+        f"{', '.join(inside) or 'none'}. With the factor of held-out rows in its place {len(by_held)} of "
+        f"{len(methods)} methods are within it: {', '.join(by_held) or 'none'}. A reason takes "
+        f"{min(micros):.0f} to {max(micros):.0f} microseconds, "
         f"{np.median(micros):.0f} in the middle (median of each pair of table and method, in Python, on a "
         "machine with other work).",
         "A slope of 1 means that an answer lowers the loss of new rows by as much as the reason says. "

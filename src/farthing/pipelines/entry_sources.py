@@ -99,9 +99,10 @@ def _of_bins(transformer: Any, n_inputs: int, names: Sequence[str] | None) -> In
 
 
 def _of_indicator(transformer: Any, n_inputs: int, names: Sequence[str] | None) -> Integers:  # noqa: ARG001
+    inputs: Integers = np.arange(n_inputs)
     if transformer.features == "missing-only" and transformer.features_.size < transformer._n_features:
-        return np.arange(n_inputs)[transformer.features_]
-    return np.arange(n_inputs)
+        inputs = inputs[transformer.features_]
+    return inputs
 
 
 def _of_imputer(transformer: Any, n_inputs: int, names: Sequence[str] | None) -> Integers:

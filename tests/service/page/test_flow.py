@@ -334,6 +334,12 @@ def test_classes_without_names_are_called_classes(watched: Any, url: str) -> Non
         expect(page, "#reason", "class ")
 
 
+def test_the_prediction_is_so_far_until_the_end(page: Any) -> None:
+    assert text(page, "#belief-title") == "Prediction so far"
+    to_the_end(page)
+    assert text(page, "#belief-title") == "Prediction"
+
+
 def test_no_estimate_is_called_certain(page: Any) -> None:
     to_the_end(page)
     assert text(page, ".sure") == "probability > 99%"

@@ -91,6 +91,7 @@ export const de: Catalogue = {
   go_on: "Weiter fragen",
   new_consultation: "Neue Beratung",
   belief: "Vorhersage bisher",
+  beliefAtEnd: "Vorhersage",
   history: "Wie sie sich änderte",
   history_of: "Wahrscheinlichkeit von {name}",
   history_value: "Vorhergesagter Wert",

@@ -95,6 +95,7 @@ export const en = {
   new_consultation: "New consultation",
   // The belief.
   belief: "Prediction so far",
+  beliefAtEnd: "Prediction",
   history: "How it changed",
   history_of: "Probability of {name}",
   history_value: "Predicted value",

@@ -1,4 +1,4 @@
-// The prediction so far, and how it came about.
+// The prediction, so far or at the end, and how it came about.
 
 import { h, svg } from "../dom";
 import { lastStep } from "../replay";
@@ -10,11 +10,12 @@ const WIDTH = 600;
 const HEIGHT = 120;
 
 export function beliefCard(view: View): HTMLElement {
-  const { decision } = lastStep(view.path);
+  const { ask, decision } = lastStep(view.path);
+  const title = ask === null ? "beliefAtEnd" : "belief";
   return h(
     "section",
     { id: "belief", class: "card", "aria-labelledby": "belief-title" },
-    h("h2", { id: "belief-title", class: "card-title" }, view.lang.t("belief")),
+    h("h2", { id: "belief-title", class: "card-title" }, view.lang.t(title)),
     decision.classes === null ? h("p", { class: "figure" }, predictionText(view, decision)) : bars(view, decision),
     view.path.steps.length > 0 ? history(view, decision) : null,
   );

@@ -82,7 +82,9 @@ write_pages(Path(__file__).parent)
 
 def _skip(app, what, name, obj, skip, options):  # noqa: ARG001, PLR0917 - Sphinx gives these
     """Leave out what scikit-learn adds to every estimator, whose text links to its own pages."""
-    return True if name.startswith("set_") and name.endswith("_request") else None
+    added = name.startswith("set_") and name.endswith("_request")
+    inherited = (getattr(obj, "__module__", None) or "").startswith("sklearn.")
+    return True if added or inherited else None
 
 
 def setup(app):

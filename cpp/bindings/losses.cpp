@@ -1,5 +1,5 @@
-// Python bindings of the losses: boost/softmax.hpp, boost/logistic.hpp, common/exact_sum.hpp.
-#include "boost/softmax.hpp"
+// Python bindings of the losses: common/softmax.hpp, boost/logistic.hpp, common/exact_sum.hpp.
+#include "common/softmax.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "boost/logistic.hpp"
-#include "boost/softmax.hpp"
+#include "common/softmax.hpp"
 #include "common/views.hpp"
 
 namespace farthing {

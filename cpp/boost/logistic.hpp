@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "boost/softmax.hpp"
+#include "common/softmax.hpp"
 #include "common/views.hpp"
 
 namespace farthing {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "boost/softmax.hpp"
+#include "common/softmax.hpp"
 #include "common/views.hpp"
 #include "predict/forest_view.hpp"
 

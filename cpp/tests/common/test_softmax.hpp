@@ -1,11 +1,11 @@
-// Tests of boost/softmax.hpp.
+// Tests of common/softmax.hpp.
 #pragma once
 
 #include <cmath>
 #include <cstddef>
 #include <vector>
 
-#include "boost/softmax.hpp"
+#include "common/softmax.hpp"
 #include "common/views.hpp"
 #include "tests/check.hpp"
 #include "tests/random_data.hpp"

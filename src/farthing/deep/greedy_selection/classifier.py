@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from farthing.base import ContractClassifier, SweepContext, TrainingSet, register
+from farthing.base import ContractClassifier, TrainingSet, register
 from farthing.base.parameters import CLASS_WEIGHT, at_least
 from farthing.costs import CostsLike
 from farthing.deep.networks.fitting import learn
 from farthing.deep.networks.model import GreedyNetworksModel
-from farthing.deep.networks.settings import CONSTRAINTS, TrainingSettings
+from farthing.deep.networks.settings import CONSTRAINTS, TrainingSettings, tradeoffs
 
 
 class GreedySelectionModel(GreedyNetworksModel):
     """A policy network and a predictor; what has the highest score is bought."""
 
 
-def _grid(context: SweepContext) -> dict[str, list[Any]]:  # noqa: ARG001 - the same for all tables
-    return {"tradeoff": [None, 0.01, 0.03, 0.1]}
-
-
 @register(
-    grid=_grid,
+    grid=tradeoffs,
     auto=False,
     trials=[
         {"hidden_units": (8,), "n_epochs": 2, "n_temperatures": 1, "max_questions": 3, "tradeoff": 0.05},
@@ -57,9 +53,9 @@ class GreedySelectionClassifier(ContractClassifier):
     budget : float, optional
         Hard: no row spends more. With prices of 1 it is a number of features. None means no limit.
     tradeoff : float, optional
-        What a unit of price is worth, in nats of the log loss: a row stops when its prediction
-        has less entropy than the next feature costs, since no feature gains more than that. 0 means that prices do
-        not count, but in budgets. None goes on until the budget ends.
+        What a unit of price is worth, in nats of the log loss: a row stops when its prediction has less
+        entropy than the next feature costs, since no feature gains more than that. 0 means that prices do not
+        count, but in budgets. None goes on until the budget ends.
     hidden_units : sequence of int
         Units of the hidden layers of both networks.
     dropout : float
@@ -106,7 +102,9 @@ class GreedySelectionClassifier(ContractClassifier):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.integers(0, 2, size=(400, 5)).astype(float)
     >>> y = X[:, 3].astype(int)
-    >>> model = GreedySelectionClassifier(budget=1, hidden_units=(16,), dropout=0, n_epochs=30, learning_rate=0.01, random_state=0).fit(X, y)
+    >>> model = GreedySelectionClassifier(
+    ...     budget=1, hidden_units=(16,), dropout=0, n_epochs=30, learning_rate=0.01, random_state=0
+    ... ).fit(X, y)
     >>> float(model.score(X, y)), model.walk().ask.feature
     (1.0, 'x3')
     """

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from farthing.base import ContractClassifier, SweepContext, TrainingSet, register
+from farthing.base import ContractClassifier, TrainingSet, register
 from farthing.base.parameters import CLASS_WEIGHT, SHARE
 from farthing.costs import CostsLike
 from farthing.deep.networks.fitting import learn
 from farthing.deep.networks.model import GreedyNetworksModel
-from farthing.deep.networks.settings import CONSTRAINTS, TrainingSettings
+from farthing.deep.networks.settings import CONSTRAINTS, TrainingSettings, tradeoffs
 
 
 class InformationGainModel(GreedyNetworksModel):
@@ -19,12 +19,8 @@ class InformationGainModel(GreedyNetworksModel):
     by_value = True
 
 
-def _grid(context: SweepContext) -> dict[str, list[Any]]:  # noqa: ARG001 - the same for all tables
-    return {"tradeoff": [None, 0.01, 0.03, 0.1]}
-
-
 @register(
-    grid=_grid,
+    grid=tradeoffs,
     auto=False,
     trials=[
         {"hidden_units": (8,), "n_epochs": 2, "max_questions": 3, "tradeoff": 0.05},
@@ -52,9 +48,9 @@ class InformationGainClassifier(ContractClassifier):
     budget : float, optional
         Hard: no row spends more. With prices of 1 it is a number of features. None means no limit.
     tradeoff : float, optional
-        What a unit of price is worth, in nats of the log loss: a row stops when no
-        feature gains more than its price is worth. 0 means that prices do
-        not count, but in budgets. None goes on until the budget ends.
+        What a unit of price is worth, in nats of the log loss: a row stops when no feature gains more than
+        its price is worth. 0 means that prices do not count, but in budgets. None goes on until the budget
+        ends.
     hidden_units : sequence of int
         Units of the hidden layers of both networks.
     dropout : float
@@ -62,8 +58,8 @@ class InformationGainClassifier(ContractClassifier):
     max_questions : int
         Most questions of a row in training; a fitted model may ask more.
     exploration : float
-        The share of random purchases in the joint training at first; it falls by a factor of 5 from each of four
-        stages to the next.
+        The share of random purchases in the joint training at first. It has four stages; from each to the
+        next this falls by a factor of 5.
     n_epochs : int
         Most passes over the rows before the joint training, and again in it.
     batch_size : int
@@ -101,7 +97,9 @@ class InformationGainClassifier(ContractClassifier):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.integers(0, 2, size=(400, 5)).astype(float)
     >>> y = X[:, 3].astype(int)
-    >>> model = InformationGainClassifier(tradeoff=0.01, hidden_units=(16,), dropout=0, n_epochs=30, learning_rate=0.01, random_state=0).fit(X, y)
+    >>> model = InformationGainClassifier(
+    ...     tradeoff=0.01, hidden_units=(16,), dropout=0, n_epochs=30, learning_rate=0.01, random_state=0
+    ... ).fit(X, y)
     >>> float(model.score(X, y)), model.walk().ask.feature
     (1.0, 'x3')
     """

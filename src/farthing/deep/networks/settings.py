@@ -7,7 +7,9 @@ from importlib import import_module
 from numbers import Real
 from typing import Any, Final
 
+from farthing.base import SweepContext
 from farthing.base.parameters import FRACTION, JOBS, NON_NEGATIVE, POSITIVE, Interval, at_least
+from farthing.costs import per_price
 
 #: Constraints of the parameters that both methods have.
 CONSTRAINTS: Final[dict[str, Any]] = {
@@ -50,6 +52,13 @@ class TrainingSettings:
     seed: int
 
 
+def tradeoffs(context: SweepContext) -> dict[str, list[Any]]:
+    """Return what a sweep tries: no trade-off, and a few nats for the mean price of a feature."""
+    costs = context.costs
+    mean = costs.total(costs.features) / len(costs.features) or 1.0
+    return {"tradeoff": [None, *(float(per_price(nats, mean)) for nats in (0.01, 0.03, 0.1))]}
+
+
 def require_torch() -> None:
     """Raise ImportError, with the command that installs it, unless PyTorch is there.
 
@@ -62,6 +71,7 @@ def require_torch() -> None:
         import_module("torch")
     except ImportError as error:
         raise ImportError(
-            "farthing.deep trains with PyTorch; its fitted models do without it: pip install 'farthing[deep]'",
+            "farthing.deep trains with PyTorch, which its fitted models do without: "
+            "pip install 'farthing[deep]'",
             name="torch",
         ) from error

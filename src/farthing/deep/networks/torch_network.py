@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,7 +29,7 @@ class TorchNetwork:
 
     def __init__(self, widths: Sequence[int], random: np.random.RandomState) -> None:
         self.layers: list[tuple[Tensor, Tensor]] = []
-        for n_in, n_out in zip(widths[:-1], widths[1:], strict=True):
+        for n_in, n_out in pairwise(widths):
             bound = 1 / np.sqrt(max(1, n_in))
             drawn = random.uniform(-bound, bound, size=(n_in + 1, n_out)).astype(np.float32)
             weights, intercepts = torch.from_numpy(drawn[:n_in].copy()), torch.from_numpy(drawn[n_in].copy())

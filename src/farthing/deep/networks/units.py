@@ -64,7 +64,7 @@ class UnitPrices:
 
     @classmethod
     def of(cls, costs: CostSheet, units: NDArray[np.int64]) -> UnitPrices:
-        """Return the prices of units of columns, in units of the mean price; 1 each if nothing has a price."""
+        """Return the prices of units, divided by the mean price; 1 each if nothing has a price."""
         first = np.unique(units, return_index=True)[1]
         group = costs.group_of[first]
         shared = np.where(group >= 0, np.append(costs.shared, 0.0)[group], 0.0)

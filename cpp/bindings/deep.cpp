@@ -139,6 +139,11 @@ public:
         return row_.next([&](index_t column) { return prices.data()[column]; },
                          [&](index_t column) { return affordable.data()[column]; });
     }
+    NumpyArray<double> scores() {
+        std::vector<double> scores(static_cast<std::size_t>(model_.n_units()));
+        row_.score(scores.data());
+        return to_numpy(std::move(scores));
+    }
     NumpyArray<double> output() {
         std::vector<double> outputs(static_cast<std::size_t>(model_.predictor.n_outputs()));
         row_.output(outputs.data());
@@ -176,6 +181,7 @@ void bind_deep(nb::module_& m) {
         .def("hear", &PyGreedyRow::hear, "column"_a, "value"_a)
         .def("skip", &PyGreedyRow::skip, "column"_a)
         .def("next", &PyGreedyRow::next, "prices"_a, "affordable"_a)
+        .def("scores", &PyGreedyRow::scores)
         .def("output", &PyGreedyRow::output);
 }
 

@@ -99,7 +99,7 @@ public:
             const double score = scores_[unit];
             // A network whose sums overflow says nothing.
             if (std::isnan(score)) continue;
-            const Choice one{column, model_->kind == Selector::value ? entropy / (1 + std::exp(-score)) : score, due};
+            const Choice one{column, model_->kind == Selector::value ? gain(score, entropy) : score, due};
             if (is_better(one, best)) best = one;
         }
         if (best.column < 0) return -1;
@@ -107,6 +107,18 @@ public:
         const double gain = model_->kind == Selector::value ? best.score : entropy;
         const double least = model_->is_blind ? 0.0 : model_->tradeoff * best.price;
         return wants_entropy && !(gain > least) ? -1 : best.column;
+    }
+
+    // What the selector says of each unit, whether it may be bought or not: its score, or the expected fall of the
+    // log loss in nats.
+    // OUT scores (n_units,).
+    void score(double* scores) {
+        model_->predictor.evaluate(predicted_, scratch_);
+        const double entropy = entropy_of(scratch_.to, model_->n_classes);
+        model_->selector.evaluate(selected_, scratch_);
+        for (index_t unit = 0; unit < model_->n_units(); ++unit) {
+            scores[unit] = model_->kind == Selector::value ? gain(scratch_.to[unit], entropy) : scratch_.to[unit];
+        }
     }
 
     // OUT outputs (n_outputs,).
@@ -127,6 +139,9 @@ private:
     std::vector<std::uint8_t> asked_;
     index_t open_ = -1;  // the unit that is being bought
     MaskedNetwork::Scratch scratch_;
+
+    // The share of the entropy that log-odds say.
+    static double gain(double score, double entropy) { return entropy / (1 + std::exp(-score)); }
 
     // The first column of a unit that was not asked; -1 if there is none, or it is too expensive.
     template <class Affords>

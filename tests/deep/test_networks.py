@@ -21,7 +21,7 @@ BOTH = (GreedySelectionClassifier, InformationGainClassifier)
 QUICK: dict[str, Any] = {"hidden_units": (16,), "dropout": 0.0, "learning_rate": 0.02, "random_state": 0}
 
 
-def copies(n_rows: int = 300, seed: int = 0) -> tuple[Any, Any]:
+def copies(n_rows: int = 200, seed: int = 0) -> tuple[Any, Any]:
     """Return noise, of which the columns 1 and 2 are both the label."""
     X = np.random.default_rng(seed).integers(0, 2, size=(n_rows, 4)).astype(np.float64)
     X[:, 2] = X[:, 1]
@@ -29,7 +29,7 @@ def copies(n_rows: int = 300, seed: int = 0) -> tuple[Any, Any]:
 
 
 def fit(method: Any, X: Any, y: Any, **settings: Any) -> Any:
-    return method(**{**QUICK, "n_epochs": 20, **settings}).fit(X, y)
+    return method(**{**QUICK, "n_epochs": 12, **settings}).fit(X, y)
 
 
 @pytest.mark.parametrize("method", BOTH)
@@ -102,8 +102,8 @@ def test_frames_with_text_missing_values_and_string_labels():
     frame = pd.DataFrame(X, columns=list("abcd"))
     frame["b"] = np.where(X[:, 1] == 1, "yes", "no")
     frame.loc[::7, "b"] = None
-    labels = np.array(["down", "up"])[y]
-    model = fit(InformationGainClassifier, frame.drop(columns="c"), labels, tradeoff=0.01)
+    frame, labels = frame.drop(columns="c"), np.array(["down", "up"])[y]
+    model = fit(InformationGainClassifier, frame, labels, tradeoff=0.01)
     known = frame["b"].notna().to_numpy()
     assert (model.predict(frame)[known] == labels[known]).all()
     assert model.walk().ask.feature == "b"

@@ -11,7 +11,11 @@ import farthing
 RELEASED = Path(__file__).parents[1] / "store" / "released" / "0.1.0"
 CODE = """
 import sys
-sys.modules["torch"] = None
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch":
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Missing())
 import numpy as np
 import farthing
 from farthing.deep import GreedySelectionClassifier

@@ -48,8 +48,9 @@ class PolicyTraining(Training):
                 self.step(rollout.mean(rollout.losses(self.predicted(rollout.inputs))))
                 continue
             scores = self.selected(rollout.inputs).masked_fill(~may, CLOSED)
-            noise = -torch.log(-torch.log(self.uniform(*scores.shape).clamp(1e-10, 1 - 1e-7)))
-            relaxed = torch.softmax((scores + noise) / stage, dim=1)
+            waits = -torch.log(self.uniform(*scores.shape).clamp(1e-10, 1 - 1e-7))
+            # Minus the logarithm of a waiting time is a Gumbel variable.
+            relaxed = torch.softmax((scores - torch.log(waits)) / stage, dim=1)
             self.step(rollout.mean(self._losses(rollout, relaxed, prices)))
             rollout.buy(relaxed.detach().argmax(dim=1), prices)
 

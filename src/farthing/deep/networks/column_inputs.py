@@ -69,6 +69,11 @@ class ColumnInputs:
         """The column of each term, shape (n_terms,)."""
         return np.repeat(np.arange(len(self.n_terms)), self.n_terms)
 
+    @property
+    def first_terms(self) -> NDArray[np.int64]:
+        """The first term of each column, shape (n_features,)."""
+        return np.asarray(np.cumsum(self.n_terms) - self.n_terms)
+
     def terms(self, values: NDArray[np.floating]) -> NDArray[np.float32]:
         """Return the terms of rows of which everything is bought, shape (n_rows, n_terms)."""
         terms = np.zeros((len(values), int(self.n_terms.sum())), dtype=np.float32)

@@ -24,7 +24,7 @@ class TrainingTable:
     Attributes
     ----------
     terms : Tensor of float32, shape (n_rows, n_used)
-        The terms that are not 0 in all rows.
+        Terms that are not 0 in all rows; if each column has only one, those of all columns.
     target : Tensor of int64, shape (n_rows,)
     weights : Tensor of float32, shape (n_rows,)
         With a mean of 1.
@@ -61,7 +61,10 @@ class TrainingTable:
     ) -> tuple[TrainingTable, NDArray[np.bool_]]:
         """Return the table, and which terms it has, shape (n_terms,)."""
         terms = inputs.terms(rows.values)
-        used = terms.any(axis=0)
+        used = np.asarray(terms.any(axis=0), dtype=np.bool_)
+        numbers = inputs.first_terms
+        if not used[~np.isin(np.arange(len(used)), numbers)].any():
+            used[numbers] = True  # masks then multiply terms as they are, which saves a copy in each step
         prices = UnitPrices.of(rows.costs, units)
         free = is_free(rows.costs)
         capped = settings.budget is not None and not free

@@ -99,6 +99,7 @@ class GreedySelectionClassifier(ContractClassifier):
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = rng.integers(0, 2, size=(400, 5)).astype(float)
     >>> y = X[:, 3].astype(int)

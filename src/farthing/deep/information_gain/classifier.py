@@ -94,6 +94,7 @@ class InformationGainClassifier(ContractClassifier):
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = rng.integers(0, 2, size=(400, 5)).astype(float)
     >>> y = X[:, 3].astype(int)

@@ -35,7 +35,7 @@ class ValueTraining(Training):
 
     def train_batch(self, rows: Tensor, stage: float) -> None:
         """Go through the questions of a batch, some of which are random."""
-        rollout = Rollout(self.table, rows)
+        rollout, known = Rollout(self.table, rows), False
         for may, prices in self.questions(rollout):
             inputs = rollout.inputs
             with torch.no_grad():
@@ -53,7 +53,11 @@ class ValueTraining(Training):
             with torch.no_grad():
                 fall = known_losses - rollout.losses(self.predictor(rollout.inputs))
             wrong = gains.gather(1, units[:, None])[:, 0] - fall
-            self.step(rollout.mean(after) + rollout.mean(wrong**2))
+            loss = rollout.mean(after) + rollout.mean(wrong**2)
+            if not known:  # falls from there are measured, too
+                loss = loss + rollout.mean(rollout.losses(self.predicted(inputs)))
+            known = True
+            self.step(loss)
 
     def choose(self, rollout: Rollout, may: Tensor, prices: Tensor) -> Tensor:
         """Return the unit of the largest gain for its price for each row, shape (n_rows,)."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
+import numpy as np
 from sklearn.utils import check_random_state
 
 from farthing.base import TrainingSet
@@ -15,6 +17,9 @@ from farthing.learning.losses import classification_loss
 from farthing.learning.merged_rows import merged_rows
 
 Model = TypeVar("Model", bound=GreedyNetworksModel)
+
+# Larger weights are not meant as numbers of rows.
+_MOST_COPIES: Final = 1 << 20
 
 
 def learn(
@@ -39,8 +44,7 @@ def learn(
     hidden = hidden_widths(estimator.hidden_units)
     require_torch()
     seed = int(check_random_state(estimator.random_state).randint(2**31))
-    # A row of weight 2 and a row given twice are then the same input.
-    rows = merged_rows(rows)
+    rows = copied_rows(merged_rows(rows))
     tradeoff = None if estimator.tradeoff is None else float(estimator.tradeoff)
     settings = TrainingSettings(
         hidden_units=hidden,
@@ -67,6 +71,26 @@ def learn(
         units=training.units,
         tradeoff=tradeoff,
     )
+
+
+def copied_rows(rows: TrainingSet) -> TrainingSet:
+    """Return merged rows as copies of weight 1, if their weights are whole numbers.
+
+    A row of weight 2 and a row given twice are then the same input, and equal rows are still drawn, and held
+    out, one by one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = TrainingSet.of([[1.0], [2.0]], np.array([0, 1]), weights=np.array([1.0, 2.0]))
+    >>> copied_rows(rows).values.ravel(), copied_rows(rows).weights
+    (array([1., 2., 2.]), array([1., 1., 1.]))
+    """
+    whole = np.rint(rows.weights)
+    if (whole != rows.weights).any() or whole.sum() > _MOST_COPIES:
+        return rows
+    copies = rows.take(np.repeat(np.arange(len(rows)), whole.astype(np.int64)))
+    return replace(copies, weights=np.ones(len(copies)))
 
 
 def hidden_widths(given: Any) -> tuple[int, ...]:

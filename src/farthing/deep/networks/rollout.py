@@ -90,6 +90,16 @@ class TrainingTable:
         """The number of units."""
         return len(self.own)
 
+    @property
+    def whole(self) -> float:
+        """What everything costs, or the budget if less; the number of units if prices do not count."""
+        if self.is_blind:
+            return float(self.n_units)
+        shared = self.shared.sum()
+        if self.same_group is not None:  # each group once
+            shared = (self.shared / self.same_group.sum(dim=1).clamp(min=1.0)).sum()
+        return min(self.limit, float(self.own.sum() + shared))
+
     def inputs(self, terms: Tensor, bought: Tensor) -> Tensor:
         """Return the inputs of networks, shape (n_rows, n_inputs).
 
@@ -122,6 +132,7 @@ class Rollout:
         self.terms, self.target, self.weights = table.terms[rows], table.target[rows], table.weights[rows]
         self.bought = torch.zeros((len(rows), table.n_units))
         self.spent = torch.zeros(len(rows))
+        self.places = torch.arange(len(rows))  # of those that are still here, among all
 
     def __len__(self) -> int:
         return len(self.target)
@@ -175,6 +186,6 @@ class Rollout:
         return (self.weights * values).sum() / self.weights.sum()
 
     def _take(self, rows: Tensor) -> Self:
-        for name in ("terms", "target", "weights", "bought", "spent"):
+        for name in ("terms", "target", "weights", "bought", "spent", "places"):
             setattr(self, name, getattr(self, name)[rows])
         return self

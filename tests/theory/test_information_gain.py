@@ -25,7 +25,8 @@ NOISE = 0.05
 SETTINGS: dict[str, Any] = {
     "hidden_units": (32,),
     "dropout": 0.0,
-    "learning_rate": 0.005,
+    "learning_rate": 0.01,
+    "batch_size": 200,
     "max_questions": 3,
     "random_state": 0,
 }
@@ -63,25 +64,32 @@ def gain(known: dict[int, float], column: int) -> float:
 def drawn(n_rows: int, seed: int) -> tuple[Any, Any]:
     rng = np.random.default_rng(seed)
     rows = rng.choice(len(ROWS), n_rows, p=SHARES)
-    return ROWS[rows], (rng.random(n_rows) < LABELS[rows]).astype(np.int64)
+    return named(ROWS[rows]), (rng.random(n_rows) < LABELS[rows]).astype(np.int64)
+
+
+def named(rows: Floats) -> Any:
+    """Return rows with names of the contexts, which are a category each."""
+    table = rows.astype(object)
+    table[:, 0] = [f"column {int(context)}" for context in rows[:, 0]]
+    return table
 
 
 def bought_by(model: Any) -> list[list[int]]:
     """Return the columns that a walk of each row buys, in order."""
     orders = []
-    for row in ROWS:
+    for row in named(ROWS):
         walk, order = model.walk(), []
         while (ask := walk.ask) is not None:
             order.append(int(ask.feature[1:]))
-            walk.tell(float(row[order[-1]]))
+            walk.tell(row[order[-1]])
         orders.append(order)
     return orders
 
 
 @pytest.mark.parametrize("method", [GreedySelectionClassifier, InformationGainClassifier])
 def test_each_purchase_has_the_largest_conditional_mutual_information(method):
-    X, y = drawn(6000, 0)
-    model = method(budget=3.0, n_epochs=40, **SETTINGS).fit(X, y)
+    X, y = drawn(1500, 0)
+    model = method(budget=3.0, n_epochs=24, **SETTINGS).fit(X, y)
     for row, order in zip(ROWS, bought_by(model), strict=True):
         known: dict[int, float] = {}
         for column in order:
@@ -92,23 +100,24 @@ def test_each_purchase_has_the_largest_conditional_mutual_information(method):
             known[column] = float(row[column])
 
 
-def test_the_value_network_approximates_it_within_three_hundredths_of_a_nat():
-    X, y = drawn(20000, 1)
-    model = InformationGainClassifier(
-        budget=3.0, n_epochs=40, exploration=1.0, **{**SETTINGS, "hidden_units": (64, 32)}
-    ).fit(X, y)
-    states: list[dict[int, float]] = [{}, *({0: float(context)} for context in CONTEXTS), {1: 0.0}, {1: 1.0}]
-    wrong = [
-        abs(estimate - gain(known, column))
+def test_the_value_network_approximates_it_within_a_tenth_of_a_nat():
+    X, y = drawn(8000, 1)
+    model = InformationGainClassifier(budget=3.0, n_epochs=12, exploration=1.0, **SETTINGS).fit(X, y)
+    # What rows know before each of their questions: nothing, column 1, and then the context.
+    states: list[dict[int, float]] = [{}, {1: 0.0}, {1: 1.0}]
+    states += [{1: bit, 0: float(context)} for bit in (0.0, 1.0) for context in CONTEXTS]
+    wrong = {
+        (str(known), column): abs(estimate - gain(known, column))
         for known in states
         for column, estimate in estimated_gains(model, known).items()
-    ]
-    assert max(wrong) < 0.03, wrong
+    }
+    assert max(gain(known, column) for known in states for column in (2, 3)) > 0.49
+    assert max(wrong.values()) < 0.1, wrong
 
 
 def estimated_gains(model: Any, known: dict[int, float]) -> dict[int, float]:
     """Return what the value network says of each column that is not known."""
     row = GreedyRow(model.fitted_.compiled)
     for column, value in known.items():
-        row.hear(column, value)
+        row.hear(column, value if column else value - 1)  # the code of the context
     return {j: value for j, value in enumerate(row.scores().tolist()) if j not in known}

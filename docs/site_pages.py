@@ -20,7 +20,17 @@ ROOT_FILES = {
 #: What the reference covers, in the order of the data.
 PACKAGES = (
     *("costs", "labels", "table", "datasets", "walks", "trees", "store", "distributed", "base", "metrics"),
-    *("boosting", "forests", "adaptive", "cascades", "neighbors", "multiclass", "pipelines", "frontier"),
+    *(
+        "boosting",
+        "forests",
+        "adaptive",
+        "cascades",
+        "neighbors",
+        "deep",
+        "multiclass",
+        "pipelines",
+        "frontier",
+    ),
     *("sources", "checks", "report", "mlflow", "service", "export", "errors"),
 )
 # Type aliases have no docstring of their own.
@@ -94,6 +104,7 @@ def _home(name: str) -> str:
         "adaptive",
         "cascades",
         "neighbors",
+        "deep",
         "multiclass",
         "pipelines",
         "frontier",

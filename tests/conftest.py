@@ -1,7 +1,9 @@
 """Settings that all tests share."""
 
 import gc
+import importlib.util
 
+import pytest
 from hypothesis import settings
 
 # No test fails for being slow: the machine may be busy. Examples are drawn anew in each run, so fewer of them
@@ -20,8 +22,27 @@ gc.set_threshold(50_000, 20, 100)
 FIRST = ("tests/distributed", "tests/service", "test_tiny_run[", "test_contract_at_slow_defaults")
 
 
+# `make` does not install PyTorch, which takes gigabytes.
+NEEDS_TORCH = "needs PyTorch, which `make` does not install: .venv/bin/pip install 'torch>=2.2'"
+
+
 def pytest_collection_modifyitems(items):
+    if importlib.util.find_spec("torch") is None:
+        for item in items:
+            if isinstance(item, pytest.DoctestItem) and item.nodeid.startswith("src/farthing/deep/"):
+                item.add_marker(pytest.mark.skip(reason=NEEDS_TORCH))
     items.sort(key=lambda item: next((i for i, name in enumerate(FIRST) if name in item.nodeid), len(FIRST)))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call():
+    """Skip a test that trains a network where there is no PyTorch, such as those of all methods."""
+    try:
+        return (yield)
+    except ImportError as error:
+        if error.name == "torch":
+            pytest.skip(NEEDS_TORCH)
+        raise
 
 
 def pytest_collection_finish():

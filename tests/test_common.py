@@ -19,6 +19,13 @@ METHODS = [name for name in registered() if get(name).__module__.split(".")[0] =
 # scikit-learn's own checks are of the class, not of its settings, and take longer than all others: once each,
 # with fewer trees, rounds or folds than the defaults, or smaller parts, where these make a hundred fits slow.
 OF_THE_CLASS = "scikit-learn: check_estimator passes"
+FEW_STEPS = {
+    "hidden_units": (32,),
+    "n_epochs": 12,
+    "batch_size": 32,
+    "learning_rate": 0.02,
+    "max_questions": 4,
+}
 FEWER: dict[str, dict[str, Any]] = {
     "ASTCClassifier": {"depth": 1},
     "AdaBoostBTClassifier": {"n_estimators": 20},
@@ -38,6 +45,8 @@ FEWER: dict[str, dict[str, Any]] = {
     "GreedyMiserClassifier": {"n_estimators": 8},
     "GreedyMiserRanker": {"n_estimators": 12},
     "GreedyMiserRegressor": {"n_estimators": 12},
+    "GreedySelectionClassifier": {**FEW_STEPS, "n_temperatures": 1},
+    "InformationGainClassifier": FEW_STEPS,
     "L1GateClassifier": {"expensive": GreedyMiserClassifier(n_estimators=5)},
     "LookaheadClassifier": {"n_estimators": 10, "max_sets": 32, "width": 2, "n_folds": 2, "n_neighbors": 15},
     "MarginNeighborsClassifier": {"estimator": AdaBoostClassifier(n_estimators=20)},
@@ -61,6 +70,8 @@ SLOW = {
     "DAGClassifier",
     "EdgeClassifier",
     "EdgeRegressor",
+    "GreedySelectionClassifier",
+    "InformationGainClassifier",
     "LookaheadClassifier",
     "WeightedGateClassifier",
 }

@@ -46,7 +46,7 @@ def test_importing_farthing_needs_no_extra():
     """Frames are accepted, not required; nor is anything of the extras."""
     code = (
         "import sys\n"
-        "extras = 'pandas polars pyarrow matplotlib treelite lightgbm fastapi httpx typer skops'\n"
+        "extras = 'pandas polars pyarrow matplotlib treelite lightgbm fastapi httpx typer skops torch'\n"
         "for name in extras.split():\n"
         "    sys.modules[name] = None\n"
         "import farthing\n"

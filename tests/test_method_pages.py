@@ -19,7 +19,7 @@ def test_every_method_has_a_page_and_every_page_its_parts() -> None:
     on_pages = {name for note in NOTES.values() for name in note["classes"]}
     assert set(OWN) - on_pages == set(), "docs/method_notes.toml lacks these"
     packages = (farthing.boosting, farthing.forests, farthing.adaptive, farthing.cascades, farthing.neighbors)
-    others = (farthing.multiclass, farthing.pipelines, farthing.frontier)
+    others = (farthing.deep, farthing.multiclass, farthing.pipelines, farthing.frontier)
     public = {name for package in (*packages, *others) for name in package.__all__}
     assert on_pages - public == set()
 

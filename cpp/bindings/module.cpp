@@ -18,6 +18,7 @@ void bind_boosters(nanobind::module_& m);
 void bind_cascade(nanobind::module_& m);
 void bind_curtail(nanobind::module_& m);
 void bind_curtail_classes(nanobind::module_& m);
+void bind_deep(nanobind::module_& m);
 void bind_grow(nanobind::module_& m);
 void bind_lambdas(nanobind::module_& m);
 void bind_linear(nanobind::module_& m);
@@ -83,6 +84,7 @@ NB_MODULE(_core, m) {
     farthing::bind_curtail(m);
     farthing::bind_curtail_classes(m);
     farthing::bind_table(m);
+    farthing::bind_deep(m);
     farthing::bind_grow(m);
     farthing::bind_boosters(m);
     farthing::bind_lambdas(m);

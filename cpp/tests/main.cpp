@@ -22,6 +22,7 @@
 #include "tests/common/test_softmax.hpp"
 #include "tests/common/test_thread_pool.hpp"
 #include "tests/common/test_wide_integer.hpp"
+#include "tests/deep/test_greedy_row.hpp"
 #include "tests/grow/test_grower.hpp"
 #include "tests/grow/test_histogram.hpp"
 #include "tests/grow/test_ledger_growth.hpp"
@@ -69,6 +70,7 @@ int main() {
     test_neighbors();
     test_linear();
     test_tree_search();
+    test_greedy_row();
     std::printf("%d passed, %d failed\n", passed, failed);
     return failed == 0 ? 0 : 1;
 }

@@ -29,6 +29,7 @@ __all__ = [
     "cascades",
     "certify",
     "consult",
+    "deep",
     "forests",
     "load",
     "multiclass",
@@ -41,7 +42,17 @@ __all__ = [
 
 # Names load when they are first used (PEP 562), since scikit-learn and SciPy alone take seconds to import.
 if TYPE_CHECKING:
-    from farthing import adaptive, boosting, cascades, forests, multiclass, neighbors, pipelines, sources
+    from farthing import (
+        adaptive,
+        boosting,
+        cascades,
+        deep,
+        forests,
+        multiclass,
+        neighbors,
+        pipelines,
+        sources,
+    )
     from farthing.base import Guarantee, load
     from farthing.costs import CostSheet, Group
     from farthing.frontier import (
@@ -77,9 +88,9 @@ else:  # hidden from type checkers, to which `__getattr__` would mean that any n
     _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
     # Those that need no extra; `farthing.report`, `farthing.service` and `farthing.cli` are imported by name.
     _SUBMODULES = (
-        *("adaptive", "base", "boosting", "cascades", "checks", "costs", "datasets", "errors", "forests"),
-        *("frontier", "labels", "learning", "metrics", "multiclass", "neighbors", "notebook", "pipelines"),
-        *("sources", "store", "table", "trees", "typing", "walks"),
+        *("adaptive", "base", "boosting", "cascades", "checks", "costs", "datasets", "deep", "errors"),
+        *("forests", "frontier", "labels", "learning", "metrics", "multiclass", "neighbors", "notebook"),
+        *("pipelines", "sources", "store", "table", "trees", "typing", "walks"),
     )
 
     def __getattr__(name):

@@ -30,6 +30,8 @@ QUICK: dict[str, dict[str, Any]] = {
     "BudgetTreeClassifier": {"max_depth": 2},
     "EdgeClassifier": {"max_steps": 5, "n_alternations": 1},
     "GreedyMiserClassifier": {"n_estimators": 4},
+    "GreedySelectionClassifier": {"n_epochs": 2, "hidden_units": (8,), "random_state": 0},
+    "InformationGainClassifier": {"n_epochs": 2, "hidden_units": (8,), "random_state": 0},
     "L1GateClassifier": {"random_state": 0},
     "MarginNeighborsClassifier": {"n_neighbors": 5, "random_state": 0},
     "MiserCascadeClassifier": {"n_estimators": 4, "random_state": 0},

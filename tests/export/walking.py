@@ -24,9 +24,9 @@ from farthing.walks import REFUSED
 
 # Methods without a plan; the class of the fitted model says why.
 NOT_EXPORTED = {
-    "DAGClassifier", "EarlyExitRanker", "LookaheadClassifier", "MarginNeighborsClassifier",
-    "OneVsRestClassifier", "PipelineClassifier", "PipelineRegressor", "RandomOrderClassifier",
-    "ValueOfClassifier", "WeightedGateClassifier",
+    "DAGClassifier", "EarlyExitRanker", "GreedySelectionClassifier", "InformationGainClassifier",
+    "LookaheadClassifier", "MarginNeighborsClassifier", "OneVsRestClassifier", "PipelineClassifier",
+    "PipelineRegressor", "RandomOrderClassifier", "ValueOfClassifier", "WeightedGateClassifier",
 }  # fmt: skip
 # These choose among other methods, and export what they chose; their fits take seconds.
 CHOOSING = {"BudgetedClassifier", "BudgetedRanker", "BudgetedRegressor"}

@@ -18,6 +18,7 @@ FLOW = [
     "neighbors",
     "linear",
     "optimal",
+    "deep",
     "store",
     "bindings",
     "tests",

@@ -17,8 +17,8 @@ LAST: Final = 100
 # The packages whose import registers the methods. They build on this one, so they are named as text, and
 # imported only when a method is looked for.
 _METHOD_PACKAGES: Final = (
-    *("boosting", "forests", "adaptive", "cascades", "neighbors", "multiclass", "pipelines", "frontier"),
-    "sources",
+    *("boosting", "forests", "adaptive", "cascades", "neighbors", "deep", "multiclass", "pipelines"),
+    *("frontier", "sources"),
 )
 
 

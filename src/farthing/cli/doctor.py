@@ -14,7 +14,7 @@ from farthing.cli.output import AsJson, clear_errors, emit
 
 # Extras for users; the others (dev, docs, bench) are for developers of Farthing.
 EXTRAS = (
-    *("cli", "serve", "report", "adaptive", "mlflow", "frames", "onnx"),
+    *("cli", "serve", "report", "adaptive", "mlflow", "frames", "onnx", "deep"),
     *("otel", "dask", "sql", "sources", "feast"),
 )
 DEPENDENCIES = (

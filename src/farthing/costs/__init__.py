@@ -3,7 +3,8 @@
 ``sheet`` is the price list, ``readers`` reads it from files, ``ledger`` tracks the purchases of one row,
 ``blocks`` are parts of a pipeline that are computed as a whole, ``measuring`` times them,
 ``budget`` defines when a budget holds, ``ratios`` gain per price; ``validation`` checks user input, ``group``
-is a shared cost, ``resources`` are what features take beside money, ``display`` prints a sheet.
+is a shared cost, ``superpixels`` that of the pixels of a square, ``resources`` are what features take beside
+money, ``display`` prints a sheet.
 """
 
 from farthing.costs.blocks import Block, as_table, blocks_of, n_rows_of, named_block, select, take_rows
@@ -13,6 +14,7 @@ from farthing.costs.ledger import RowLedger
 from farthing.costs.measuring import BlockTimes, Measurement, Times, measure
 from farthing.costs.ratios import per_price
 from farthing.costs.sheet import CostSheet, CostsLike
+from farthing.costs.superpixels import superpixels
 
 __all__ = [
     "SLACK",
@@ -34,6 +36,7 @@ __all__ = [
     "select",
     "spending_limit",
     "split_budget",
+    "superpixels",
     "take_rows",
     "within_budget",
 ]

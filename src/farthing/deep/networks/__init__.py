@@ -1,0 +1,1 @@
+"""What the methods share: inputs of columns, networks as values, fitted models, and how they are trained."""

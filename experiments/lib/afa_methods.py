@@ -91,6 +91,7 @@ class Method:
 
 LEAVES: Final = tuple({"min_samples_leaf": n} for n in (1, 5, 20))
 
+PRUNED: Final = ({}, {"max_features": None}, {"max_features": None, "growth_tradeoff": 0.1})
 DEPTHS: Final = tuple({"max_depth": depth} for depth in (1, 2, 4, None))
 
 
@@ -177,7 +178,7 @@ METHODS: Final[dict[str, Method]] = {
     "MiserCascade": Method(partial(_cascade, "hard")),
     "BudgetTree": Method(_tree, settings=LEAVES),
     "BudgetForest": Method(partial(_forest, True), settings=DEPTHS),
-    "PrunedForest": Method(_pruned),
+    "PrunedForest": Method(_pruned, settings=PRUNED),
     "DiagnosticPolicy": Method(
         _policy, max_columns=200, settings=tuple({"tradeoff": t} for t in (0.03, 0.003, 0.0003))
     ),
@@ -190,6 +191,6 @@ METHODS: Final[dict[str, Method]] = {
     **_networks(),
     "MiserCascade, mean": Method(partial(_cascade, "mean"), kind="soft"),
     "BudgetForest, mean": Method(partial(_forest, False), kind="soft", settings=DEPTHS),
-    "PrunedForest, mean": Method(_pruned, kind="soft"),
+    "PrunedForest, mean": Method(_pruned, kind="soft", settings=PRUNED),
     "front door, mean": Method(partial(_door, "mean"), kind="soft", max_columns=200),
 }

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import time
+import traceback
 from collections.abc import Sequence
 from itertools import product
 from typing import Final
@@ -67,12 +68,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     tasks = {"made up": MADE_UP} if args.tiny else TASKS
     methods = {name: METHODS[name] for name in TINY_METHODS} if args.tiny else METHODS
     seeds = DEVELOPMENT_SEEDS if args.development else SEEDS[:2] if args.tiny else SEEDS
+    if not set(args.seeds or seeds) <= set(seeds):
+        raise SystemExit(
+            f"the seeds are {', '.join(map(str, seeds))}; other ones would look at the rows anew"
+        )
     if args.development:
         args.out = args.kept = args.kept / "development"
         args.kept.mkdir(parents=True, exist_ok=True)
     csv = args.out / f"{NAME}.csv"
     kept = Kept(args.kept, csv)
-    run(
+    failed = run(
         kept,
         args,
         [
@@ -83,23 +88,33 @@ def main(arguments: Sequence[str] | None = None) -> None:
     board = Board(list(kept.pieces.values()), tasks, methods, seeds)
     write(csv, board.pieces)
     write_page(args.out, NAME, page(board, DEVELOPMENT if args.development else HEAD), command(NAME))
+    if failed:
+        raise SystemExit(f"{len(failed)} fits failed: {'; '.join(failed)}")
 
 
-def run(kept: Kept, args: argparse.Namespace, works: Sequence[Work]) -> None:
-    """Measure the pieces that are asked for and not there, as long as there is time."""
+def run(kept: Kept, args: argparse.Namespace, works: Sequence[Work]) -> list[str]:
+    """Measure the pieces that are asked for and not there, as long as there is time; return what failed."""
+    failed: list[str] = []
     end = time.monotonic() + 60 * args.minutes
     for work in works:
         asked = work.table in (args.tables or [work.table]) and work.name in (args.methods or [work.name])
         for budgets in work.budgets(kept, args.k) if asked and work.fits else []:
             if time.monotonic() > end:
-                return
-            for piece in measure(kept, work, budgets):
+                return failed
+            try:
+                pieces = measure(kept, work, budgets)
+            except Exception:  # a run of hours goes on; the page says what is missing
+                failed.append(f"{work.table}, {work.name}, seed {work.seed}, k = {budgets}")
+                print(f"{failed[-1]}:\n{traceback.format_exc()}", flush=True)
+                continue
+            for piece in pieces:
                 print(
                     f"{piece.table}, {piece.method}, seed {piece.seed}, k = {piece.k}: accuracy "
                     f"{piece.accuracy:.4f}, AUROC {piece.auroc:.4f}, {piece.features:.2f} features, "
                     f"{piece.fit_seconds + piece.choice_seconds:.1f} s",
                     flush=True,
                 )
+    return failed
 
 
 def _parser() -> argparse.ArgumentParser:

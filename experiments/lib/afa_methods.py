@@ -157,7 +157,10 @@ def _static(ranking: str, setup: Setup) -> Any:
 
 
 def _network(name: str, setup: Setup) -> Any:
-    return get(name)(costs=setup.costs, budget=setup.budget, random_state=setup.seed)
+    # Trained for as many questions as the largest budget allows.
+    return get(name)(
+        costs=setup.costs, budget=setup.budget, max_questions=setup.budget, random_state=setup.seed
+    )
 
 
 def _networks() -> dict[str, Method]:

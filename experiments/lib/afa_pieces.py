@@ -216,14 +216,18 @@ def measure(kept: Kept, work: Work, budgets: Sequence[int]) -> list[Piece]:
 
 
 def _chosen(method: Method, setup: Setup, split: Split, aim: str) -> tuple[Any, float, float, str]:
-    """Return the model of the settings that are best on validation rows, and the seconds of it and others."""
+    """Return the model of the settings that are best on validation rows, and the seconds of it and others.
+
+    Under a mean budget these are the best of those that keep it on validation rows, or the cheapest.
+    """
     fits = []
     for settings in method.settings:
         model, seconds = _fitted(method, replace(setup, settings=settings), split)
-        score = 0.0
+        score = (0.0, 0.0)
         if len(method.settings) > 1:
             decided = model.decide(split.validation.X, budget=_cap(method, setup.budget))
-            score = figures(split.validation.y, decided, model.classes_)[aim]
+            over = max(0.0, float(decided.spent.mean()) - setup.budget)
+            score = (-over, figures(split.validation.y, decided, model.classes_)[aim])
         fits.append((score, model, seconds, settings))
     best = max(range(len(fits)), key=lambda place: fits[place][0])
     _, model, seconds, settings = fits[best]

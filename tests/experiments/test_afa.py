@@ -210,6 +210,15 @@ def test_settings_are_chosen_by_the_validation_rows(tmp_path: Path) -> None:
     assert piece.choice_seconds > 0
 
 
+def test_settings_of_a_mean_budget_are_those_that_keep_it(tmp_path: Path) -> None:
+    def capped(setup: Setup) -> Any:
+        return miser(replace(setup, budget=setup.settings["own"], settings={}))
+
+    method = Method(capped, kind="soft", settings=tuple({"own": own} for own in (4, 1, 2, 3)))
+    (piece,) = measure(Kept(tmp_path), work(method=method), [2])
+    assert (piece.settings, piece.features) == ("own=2", 2.0)  # three and four features are better, and over
+
+
 def test_a_row_over_the_budget_is_an_error(tmp_path: Path) -> None:
     class Greedy(Recorder):
         def decide(self, X: pd.DataFrame, *, budget: Any = None) -> Decisions:

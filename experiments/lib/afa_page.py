@@ -58,15 +58,19 @@ class Board:
         """Return the methods of a kind that have pieces on a table."""
         return [name for name, method in self.methods.items() if method.kind == kind and self.of(table, name)]
 
-    def means(self, table: str, method: str, figure: str) -> Floats:
-        """Return the mean over all budgets of each seed that has all of them."""
+    def means(self, table: str, method: str, figure: str) -> dict[int, float]:
+        """Return the mean over all budgets for each seed that has all of them."""
         wanted = len(self.tasks[table].budgets)
-        found = []
+        found = {}
         for seed in self.seeds:
             values = [getattr(piece, figure) for piece in self.of(table, method) if piece.seed == seed]
             if len(values) == wanted:
-                found.append(np.mean(values))
-        return np.array(found)
+                found[seed] = float(np.mean(values))
+        return found
+
+    def seed_means(self, table: str, method: str, figure: str) -> Floats:
+        """Return these means as an array."""
+        return np.array(list(self.means(table, method, figure).values()))
 
     def at(self, table: str, method: str, k: int, figure: str) -> Floats:
         """Return the figure of each seed at one budget."""
@@ -121,35 +125,48 @@ def unrun(board: Board) -> list[str]:
     return lines
 
 
-def ranked(board: Board, table: str) -> list[tuple[float, str]]:
-    """Return the means of the hard methods that have all budgets of the same seeds, the best first.
+def compared(board: Board, table: str) -> tuple[list[int], dict[str, Floats]]:
+    """Return seeds, and the means of the hard methods that have all budgets of each of them.
 
-    The seeds are those that most methods have; of several, the most.
+    The seeds are those that all methods have that have any; if there is none, those that most methods have.
     """
     figure = board.tasks[table].aim
-    names = board.methods_of(table, "hard")
-    counts = {name: board.means(table, name, figure) for name in names}
-    found = [(float(values.mean()), name) for name, values in counts.items() if len(values)]
-    return sorted(found, reverse=True)
+    whole = {name: board.means(table, name, figure) for name in board.methods_of(table, "hard")}
+    whole = {name: values for name, values in whole.items() if values}
+    if not whole:
+        return [], {}
+    counts = {seed: sum(seed in values for values in whole.values()) for seed in board.seeds}
+    seeds = [seed for seed in board.seeds if counts[seed] == max(counts.values())]
+    return seeds, {
+        name: np.array([values[seed] for seed in seeds])
+        for name, values in whole.items()
+        if all(seed in values for seed in seeds)
+    }
 
 
 def standings(board: Board) -> list[str]:
-    """Return, for each table, whether one of our trees is first."""
+    """Return, for each table, whether one of our trees is first, with the paired error over the seeds."""
     lines = []
     for table, task in board.tasks.items():
-        order = ranked(board, table)
-        ours = [one for one in order if board.methods[one[1]].family == TREES]
-        others = [one for one in order if board.methods[one[1]].family != TREES]
+        seeds, found = compared(board, table)
+        order = sorted(found, key=lambda name: -found[name].mean())
+        ours = [name for name in order if board.methods[name].family == TREES]
+        others = [name for name in order if board.methods[name].family != TREES]
         if not ours or not others:
             continue
-        word = f"mean {WORDS[task.aim]} over the budgets"
-        ahead = [f"{name} ({value:.4f})" for value, name in others if value > ours[0][0]]
-        best = f"{ours[0][1]} ({ours[0][0]:.4f})"
+        best, mean = ours[0], found[ours[0]].mean()
+        ahead = [
+            f"{name} ({found[name].mean():.4f}, by {shown(found[name] - found[best])})"
+            for name in others
+            if found[name].mean() > mean
+        ]
+        over = f"mean {WORDS[task.aim]} over the budgets, {'seed' if len(seeds) == 1 else 'seeds'}"
+        over += f" {listed([str(seed) for seed in seeds])}"
+        lead = shown(found[best] - found[others[0]])
         lines.append(
-            f"{table}, {word}: ours is not first: {best} is behind {listed(ahead)}."
+            f"{table}, {over}: ours is not first: {best} ({mean:.4f}) is behind {listed(ahead)}."
             if ahead
-            else f"{table}, {word}: {best} is first; the best of the others is {others[0][1]} "
-            f"({others[0][0]:.4f})."
+            else f"{table}, {over}: {best} ({mean:.4f}) is first, by {lead} before {others[0]}."
         )
     return lines
 
@@ -228,7 +245,7 @@ def _hard(board: Board, table: str, task: Task) -> list[str]:
             name,
             board.methods[name].family,
             len({piece.seed for piece in board.of(table, name)}),
-            *(shown(board.means(table, name, figure)) for figure in FIGURES),
+            *(shown(board.seed_means(table, name, figure)) for figure in FIGURES),
             *_seconds(board.of(table, name), one_fit=board.methods[name].one_fit),
         ]
         for name in names
@@ -279,7 +296,7 @@ def _soft(board: Board, table: str) -> list[str]:
 
 def _sorting(board: Board, table: str, name: str, figure: str) -> float:
     """Return a key to order methods by: their mean, those without all budgets last."""
-    values = board.means(table, name, figure)
+    values = board.seed_means(table, name, figure)
     return float(values.mean()) if len(values) else -1.0
 
 

@@ -21,7 +21,7 @@ from experiments.lib.afa_static import RANKINGS, StaticSelection
 from experiments.lib.afa_tables import MADE_UP, SIDE, TASKS, Rows, Source, Task, drawn, split_of
 
 from farthing.boosting import GreedyMiserClassifier
-from farthing.walks import Decisions
+from farthing.walks import Decisions, MaskedModel
 
 POISON = 1e9
 
@@ -186,9 +186,14 @@ def test_the_first_lines_name_what_is_missing_and_where_ours_is_not_first(tmp_pa
     assert "made up: not run: BudgetTree; pieces missing of GreedyMiser (1 of 4)" in fewer
     static = "static, mutual information"
     raised = [replace(one, auroc=0.9 if one.method == static else 0.8) for one in pieces]
-    assert f"ours is not first: GreedyMiser (0.8000) is behind {static} (0.9000)." in lines(raised)
+    assert (
+        f"ours is not first: GreedyMiser (0.8000) is behind {static} (0.9000, by 0.1000 +- 0.0000)."
+        in lines(raised)
+    )
     lowered = [replace(one, auroc=0.7 if one.method == static else 0.8) for one in pieces]
-    assert "GreedyMiser (0.8000) is first" in lines(lowered)
+    assert "seeds 0 and 1: GreedyMiser (0.8000) is first, by 0.1000 +- 0.0000 before" in lines(lowered)
+    partial = [one for one in lowered if one.method != "GreedyMiser" or one.seed == 0]
+    assert "seed 0: GreedyMiser (0.8000) is first" in lines(partial)
     text = page(Board(pieces[:-1], {"made up": MADE_UP}, methods, (0, 1)), "# Title\n\nText.")
     assert text.startswith("# Title\n\n- made up: pieces missing of")
 
@@ -266,3 +271,19 @@ def test_a_fit_that_fails_leaves_the_others(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(SystemExit, match="2 fits failed: made up, GreedyMiser, seed 0"):
         afa.main(["--tiny", "--out", str(tmp_path), *wanted])
     assert {piece.method for piece in read(tmp_path / "afa.csv")} == {"BudgetTree"}
+
+
+def test_episodes_of_the_protocol_give_the_figures_of_the_piece(tmp_path: Path) -> None:
+    (piece,) = measure(Kept(tmp_path), work(), [2])
+    split = split_of(MADE_UP, 0)
+    assert split.test is not None
+    model = miser(Setup(split.costs, 2, (2,), 0)).fit(*split.train)
+    masked, rows = MaskedModel(model), split.test.X.to_numpy()
+    mask = np.zeros(rows.shape, dtype=bool)
+    while (actions := masked.act(np.where(mask, rows, 0), mask)).any():
+        going = np.flatnonzero(actions)
+        mask[going, actions[going, 0] - 1] = True
+    likely = masked.predict(np.where(mask, rows, 0), mask)
+    assert piece.features == mask.sum(axis=1).mean()
+    assert piece.accuracy == np.mean(model.classes_[likely.argmax(axis=1)] == split.test.y)
+    assert piece.auroc == auroc(split.test.y, likely, model.classes_)

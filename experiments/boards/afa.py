@@ -58,7 +58,7 @@ machine that had other work.
 
 DEVELOPMENT = """# Active feature acquisition, development
 
-On validation rows of other seeds than the page has; no test row was read.
+Seeds are others than those of the page.
 """
 
 
@@ -85,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for seed, task, method in product(args.seeds or seeds, tasks.items(), methods.items())
         ],
     )
-    board = Board(list(kept.pieces.values()), tasks, methods, seeds)
+    board = Board(list(kept.pieces.values()), tasks, methods, seeds, development=args.development)
     write(csv, board.pieces)
     write_page(args.out, NAME, page(board, DEVELOPMENT if args.development else HEAD), command(NAME))
     if failed:

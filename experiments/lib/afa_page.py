@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from experiments.lib.afa_methods import TREES, Method
+from experiments.lib.afa_methods import NETWORKS, TREES, Method
 from experiments.lib.afa_pieces import FIGURES, Piece
 from experiments.lib.afa_tables import Task
 from experiments.lib.first_lines import listed, with_first_lines
@@ -29,6 +29,8 @@ class Board:
         The methods that the board has.
     seeds : sequence of int
         The seeds that the board has.
+    development : bool
+        Whether no test row was read.
     """
 
     def __init__(
@@ -37,8 +39,11 @@ class Board:
         tasks: Mapping[str, Task],
         methods: Mapping[str, Method],
         seeds: Sequence[int],
+        *,
+        development: bool = False,
     ) -> None:
         self.tasks, self.methods, self.seeds = tasks, methods, seeds
+        self.development = development
         self.pieces = [
             piece
             for piece in pieces
@@ -101,7 +106,7 @@ def shown(values: Floats, digits: int = 4) -> str:
 
 def first_lines(board: Board) -> list[str]:
     """Return what was not run, where ours is not first, and how often test rows were looked at."""
-    return [*unrun(board), *standings(board), *behind_published(board), looks(board)]
+    return [*unrun(board), *standings(board), *training(board), *behind_published(board), looks(board)]
 
 
 def unrun(board: Board) -> list[str]:
@@ -171,6 +176,28 @@ def standings(board: Board) -> list[str]:
     return lines
 
 
+def training(board: Board) -> list[str]:
+    """Return how long networks train beside our best method, all budgets of a seed together."""
+    parts = []
+    for table in board.tasks:
+        _, found = compared(board, table)
+        order = sorted(found, key=lambda name: -found[name].mean())
+        best = next((name for name in order if board.methods[name].family == TREES), None)
+        for name in order:
+            if best is not None and board.methods[name].family == NETWORKS:
+                ratio = _seconds_of_seed(board, table, name) / _seconds_of_seed(board, table, best)
+                parts.append(f"{table}: {name} takes {ratio:.2g} times as long as {best}")
+    return [f"Training seconds for all budgets: {'; '.join(parts)}."] if parts else []
+
+
+def _seconds_of_seed(board: Board, table: str, name: str) -> float:
+    """Return the mean seconds of a seed, for all budgets, with those of choosing settings."""
+    pieces = board.of(table, name)
+    seconds = sum(piece.fit_seconds + piece.choice_seconds for piece in pieces)
+    n_budgets = len(board.tasks[table].budgets) if board.methods[name].one_fit else 1
+    return seconds / n_budgets / len({piece.seed for piece in pieces})
+
+
 def behind_published(board: Board) -> list[str]:
     """Return how our best method at each budget stands beside a published figure."""
     lines = []
@@ -210,6 +237,8 @@ def sampling_error(piece: Piece) -> float:
 
 def looks(board: Board) -> str:
     """Return how often test rows were looked at."""
+    if board.development:
+        return "No test row was read: figures are of the rows that validate."
     more = [piece for piece in board.pieces if piece.looks > 1]
     text = f"Test rows were evaluated once for each of {len(board.pieces) - len(more)} pieces"
     if not more:
@@ -225,7 +254,7 @@ def looks(board: Board) -> str:
 
 def page(board: Board, head: str) -> str:
     """Return the page."""
-    parts = [head]
+    parts = [head.strip()]
     for table, task in board.tasks.items():
         if any(piece.table == table for piece in board.pieces):
             parts.append(f"## {table}")

@@ -139,7 +139,7 @@ def test_development_runs_other_seeds_and_leaves_the_page_alone(tmp_path: Path) 
     afa.main(["--tiny", "--development", "--out", str(tmp_path), "--methods", "BudgetTree"])
     assert not (tmp_path / "afa.md").exists()
     found = tmp_path / "kept" / "development"
-    assert "no test row was read" in (found / "afa.md").read_text()
+    assert "- No test row was read: figures are of the rows that validate." in (found / "afa.md").read_text()
     assert {piece.seed for piece in read(found / "afa.csv")} == set(afa.DEVELOPMENT_SEEDS)
     assert not set(afa.DEVELOPMENT_SEEDS) & set(afa.SEEDS)
 
@@ -206,6 +206,15 @@ def test_published_figures_are_beside_our_best_piece(tmp_path: Path) -> None:
     assert "below at k = 2 (-0.0200 +- 0.0032, miser); above at k = 1 (+0.1000 +- 0.0049, miser)" in text
     assert "| published, GDFS | 0.5 | 0.9 |" in text
     assert "| our best piece - published | +0.1000 +- 0.0049 | -0.0200 +- 0.0032 |" in text
+
+
+def test_seconds_of_networks_are_those_of_one_fit_for_all_budgets(tmp_path: Path) -> None:
+    (piece,) = measure(Kept(tmp_path), work(), [1])
+    trees = [replace(piece, k=k, fit_seconds=1.0, choice_seconds=0.5) for k in (1, 2)]
+    networks = [replace(piece, k=k, method="net", fit_seconds=30.0) for k in (1, 2)]
+    methods = {"miser": Method(miser), "net": Method(miser, "networks", one_fit=True)}
+    lines = first_lines(Board([*trees, *networks], {"made up": MADE_UP}, methods, (0,)))
+    assert "Training seconds for all budgets: made up: net takes 10 times as long as miser." in lines
 
 
 def test_settings_are_chosen_by_the_validation_rows(tmp_path: Path) -> None:

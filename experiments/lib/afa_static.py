@@ -70,7 +70,7 @@ def permutation(train: Rows, validation: Rows, seed: int) -> Floats:
     base = _log_loss(model, rows.X, codes)
     found = np.zeros(rows.X.shape[1])
     for column in np.flatnonzero(model.feature_importances_):
-        name = rows.X.columns[column]
+        name = str(rows.X.columns[int(column)])
         permuted = rows.X.copy()
         permuted[name] = permuted[name].to_numpy()[random.permutation(len(codes))]
         permuted[name] = permuted[name].astype(rows.X[name].dtype)
@@ -86,8 +86,9 @@ def elimination(train: Rows, validation: Rows, seed: int) -> Floats:
     remaining = np.arange(train.X.shape[1])
     importance = np.zeros(len(remaining))
     while len(remaining) > 1:
-        parts = [Rows(rows.X.iloc[:, remaining], rows.y) for rows in (train, validation)]
-        gains = booster(*parts, seed).booster_.feature_importance(importance_type="gain")
+        gains = booster(train.only(remaining), validation.only(remaining), seed).booster_.feature_importance(
+            importance_type="gain"
+        )
         # Earlier steps count for nothing beside later ones.
         importance[remaining] += 1 + gains / max(gains.sum(), 1e-12)
         order = np.argsort(-gains, kind="stable")
@@ -134,8 +135,7 @@ class StaticSelection:
         }
         self.models = {}
         for k, columns in self.columns.items():
-            parts = [Rows(rows.X.iloc[:, columns], rows.y) for rows in (train, validation)]
-            self.models[k] = booster(*parts, self.seed)
+            self.models[k] = booster(train.only(columns), validation.only(columns), self.seed)
         self.classes_ = self.models[self.budgets[0]].classes_
         return self
 

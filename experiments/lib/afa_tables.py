@@ -40,6 +40,10 @@ class Rows(NamedTuple):
         """Return some of the rows, by their numbers or by flags."""
         return Rows(self.X.loc[self.X.index[numbers]].reset_index(drop=True), self.y[numbers])
 
+    def only(self, columns: NDArray[np.int64]) -> Rows:
+        """Return some of the columns, by their numbers."""
+        return Rows(self.X.iloc[:, columns], self.y)
+
 
 class Source(NamedTuple):
     """A whole table."""

@@ -79,21 +79,22 @@ def permutation(train: Rows, validation: Rows, seed: int) -> Floats:
 
 
 def elimination(train: Rows, validation: Rows, seed: int) -> Floats:
-    """Return the step at which a column is eliminated by its gain in a model on those that remain.
+    """Return the step in which a column is eliminated, by its gain in a model on those that remain.
 
     An embedded selection, as that of a concrete autoencoder with a label, and far cheaper.
     """
     remaining = np.arange(train.X.shape[1])
-    importance = np.zeros(len(remaining))
+    importance, step = np.zeros(len(remaining)), 0
     while len(remaining) > 1:
         gains = booster(train.only(remaining), validation.only(remaining), seed).booster_.feature_importance(
             importance_type="gain"
         )
-        # Earlier steps count for nothing beside later ones.
-        importance[remaining] += 1 + gains / max(gains.sum(), 1e-12)
+        # The share of the gains orders the columns that go in the same step.
+        importance[remaining] = step + gains / max(gains.sum(), 1e-12)
+        step += 1
         order = np.argsort(-gains, kind="stable")
         remaining = remaining[np.sort(order[: min(len(order) - 1, max(1, int(KEPT * len(order))))])]
-    importance[remaining] += 1
+    importance[remaining] = step + 1
     return importance
 
 

@@ -91,7 +91,11 @@ class Method:
 
 LEAVES: Final = tuple({"min_samples_leaf": n} for n in (1, 5, 20))
 
-PRUNED: Final = ({}, {"max_features": None}, {"max_features": None, "growth_tradeoff": 0.1})
+PRUNED: Final[tuple[dict[str, Any], ...]] = (
+    {},
+    {"max_features": None},
+    {"max_features": None, "growth_tradeoff": 0.1},
+)
 DEPTHS: Final = tuple({"max_depth": depth} for depth in (1, 2, 4, None))
 
 

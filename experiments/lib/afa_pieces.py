@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 from experiments.lib.afa_methods import Method, Setup
 from experiments.lib.afa_tables import Rows, Split, Task, split_of
 from experiments.lib.pages import commit
+from farthing.errors import UnseenCategoryWarning
 from farthing.typing import Floats
 from farthing.walks import Decisions
 
@@ -75,6 +76,16 @@ class Piece:
     def key(self) -> tuple[str, str, int, int]:
         """What it is of."""
         return self.table, self.method, self.seed, self.k
+
+
+class Seen(NamedTuple):
+    """The figures of a `Piece` that come from predictions, in its order."""
+
+    accuracy: float
+    f1: float
+    auroc: float
+    features: float
+    most: float
 
 
 TYPES: Final = {"str": str, "int": int, "float": float}
@@ -198,13 +209,14 @@ def measure(kept: Kept, work: Work, budgets: Sequence[int]) -> list[Piece]:
     for k in budgets:
         key = (work.table, work.name, work.seed, k)
         n_looks = kept.look(key)
-        seen = _evaluated(model, method, split.evaluation, k)
+        seen, seconds = _evaluated(model, method, split.evaluation, k)
         found.append(
             Piece(
                 *key,
-                **seen,
+                *seen,
                 fit_seconds=spent,
                 choice_seconds=others,
+                predict_seconds=seconds,
                 n_rows=len(split.evaluation.y),
                 settings=settings,
                 looks=n_looks,
@@ -247,20 +259,19 @@ def _fitted(method: Method, setup: Setup, split: Split) -> tuple[Any, float]:
     return model, time.process_time() - begin
 
 
-def _evaluated(model: Any, method: Method, rows: Rows, k: int) -> dict[str, float]:
-    """Return the figures of a model on rows."""
+def _evaluated(model: Any, method: Method, rows: Rows, k: int) -> tuple[Seen, float]:
+    """Return the figures of a model on rows, and the processor seconds of predictions."""
     begin = time.process_time()
-    decided = model.decide(rows.X, budget=_cap(method, k))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnseenCategoryWarning)  # rare letters of splice
+        decided = model.decide(rows.X, budget=_cap(method, k))
     seconds = time.process_time() - begin
     most = float(decided.spent.max())
     if method.kind == "hard" and most > k:
         raise AssertionError(f"a row looks at {most:g} features, {k} are the budget")
-    return {
-        **figures(rows.y, decided, model.classes_),
-        "features": float(decided.spent.mean()),
-        "most": most,
-        "predict_seconds": seconds,
-    }
+    return Seen(
+        **figures(rows.y, decided, model.classes_), features=float(decided.spent.mean()), most=most
+    ), seconds
 
 
 def _cap(method: Method, k: int) -> int | None:

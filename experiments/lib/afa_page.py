@@ -117,17 +117,31 @@ def unrun(board: Board) -> list[str]:
         lines.append(f"Not run at all: {listed(none)}.")
     for table in board.tasks:
         meant = [name for name in board.methods if board.fits(table, name)]
-        absent = [name for name in meant if not board.of(table, name)]
-        partial = [
-            f"{name} ({board.missing(table, name)} of {len(board.seeds) * len(board.tasks[table].budgets)})"
-            for name in meant
-            if board.of(table, name) and board.missing(table, name) > 0
-        ]
+        absent = [label(name) for name in meant if not board.of(table, name)]
+        partial: dict[int, list[str]] = {}
+        for name in meant:
+            if board.of(table, name) and board.missing(table, name) > 0:
+                partial.setdefault(board.missing(table, name), []).append(label(name))
         if table not in none and (absent or partial):
+            whole = len(board.seeds) * len(board.tasks[table].budgets)
             parts = [f"not run: {listed(absent)}"] if absent else []
-            parts += [f"pieces missing of {listed(partial)}"] if partial else []
+            parts += [
+                f"missing {n} of {whole} pieces each: {listed(of)}" for n, of in sorted(partial.items())
+            ]
             lines.append(f"{table}: {'; '.join(parts)}.")
     return lines
+
+
+def label(name: str) -> str:
+    """Return the name of a method without commas, for lists.
+
+    Examples
+    --------
+    >>> label("static, permutation"), label("MiserCascade, mean")
+    ('static (permutation)', 'MiserCascade (mean)')
+    """
+    first, _, rest = name.partition(", ")
+    return f"{first} ({rest})" if rest else first
 
 
 def compared(board: Board, table: str) -> tuple[list[int], dict[str, Floats]]:
@@ -161,7 +175,7 @@ def standings(board: Board) -> list[str]:
             continue
         best, mean = ours[0], found[ours[0]].mean()
         ahead = [
-            f"{name} ({found[name].mean():.4f}, by {shown(found[name] - found[best])})"
+            f"{label(name)} ({found[name].mean():.4f}, by {shown(found[name] - found[best])})"
             for name in others
             if found[name].mean() > mean
         ]
@@ -171,7 +185,7 @@ def standings(board: Board) -> list[str]:
         lines.append(
             f"{table}, {over}: ours is not first: {best} ({mean:.4f}) is behind {listed(ahead)}."
             if ahead
-            else f"{table}, {over}: {best} ({mean:.4f}) is first, by {lead} before {others[0]}."
+            else f"{table}, {over}: {best} ({mean:.4f}) is first, by {lead} before {label(others[0])}."
         )
     return lines
 
@@ -271,7 +285,7 @@ def _hard(board: Board, table: str, task: Task) -> list[str]:
     names.sort(key=lambda name: -_sorting(board, table, name, task.aim))
     summary = [
         [
-            name,
+            label(name),
             board.methods[name].family,
             len({piece.seed for piece in board.of(table, name)}),
             *(shown(board.seed_means(table, name, figure)) for figure in FIGURES),
@@ -286,7 +300,7 @@ def _hard(board: Board, table: str, task: Task) -> list[str]:
     parts = [markdown(header, summary)]
     for figure in FIGURES:
         rows: list[list[object]] = [
-            [name, *(shown(board.at(table, name, k, figure)) for k in task.budgets)] for name in names
+            [label(name), *(shown(board.at(table, name, k, figure)) for k in task.budgets)] for name in names
         ]
         if figure == "accuracy" and task.published:
             rows += _published(board, table, task)
@@ -310,7 +324,7 @@ def _soft(board: Board, table: str) -> list[str]:
     """Return the table of mean budgets."""
     rows = [
         [
-            *(name, k, shown(board.at(table, name, k, "features"), 2)),
+            *(label(name), k, shown(board.at(table, name, k, "features"), 2)),
             *(shown(board.at(table, name, k, figure)) for figure in FIGURES),
         ]
         for name in board.methods_of(table, "soft")

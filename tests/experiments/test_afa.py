@@ -183,11 +183,11 @@ def test_the_first_lines_name_what_is_missing_and_where_ours_is_not_first(tmp_pa
     assert "Not run at all: other." in whole
     assert "missing" not in whole
     fewer = lines([one for one in pieces if one.method != "BudgetTree" and (one.seed, one.k) != (1, 2)])
-    assert "made up: not run: BudgetTree; pieces missing of GreedyMiser (1 of 4)" in fewer
+    assert "made up: not run: BudgetTree; missing 1 of 4 pieces each: GreedyMiser, static (mutual" in fewer
     static = "static, mutual information"
     raised = [replace(one, auroc=0.9 if one.method == static else 0.8) for one in pieces]
     assert (
-        f"ours is not first: GreedyMiser (0.8000) is behind {static} (0.9000, by 0.1000 +- 0.0000)."
+        "ours is not first: GreedyMiser (0.8000) is behind static (mutual information) (0.9000, by 0.1000 +- 0.0000)."
         in lines(raised)
     )
     lowered = [replace(one, auroc=0.7 if one.method == static else 0.8) for one in pieces]
@@ -195,7 +195,7 @@ def test_the_first_lines_name_what_is_missing_and_where_ours_is_not_first(tmp_pa
     partial = [one for one in lowered if one.method != "GreedyMiser" or one.seed == 0]
     assert "seed 0: GreedyMiser (0.8000) is first" in lines(partial)
     text = page(Board(pieces[:-1], {"made up": MADE_UP}, methods, (0, 1)), "# Title\n\nText.")
-    assert text.startswith("# Title\n\n- made up: pieces missing of")
+    assert text.startswith("# Title\n\n- made up: missing 1 of 4 pieces each: ")
 
 
 def test_published_figures_are_beside_our_best_piece(tmp_path: Path) -> None:

@@ -167,7 +167,7 @@ def _network(name: str, setup: Setup) -> Any:
     )
 
 
-def _networks() -> dict[str, Method]:
+def networks() -> dict[str, Method]:
     """Return the estimators of `farthing.deep`, if it is there and can train."""
     if find_spec("farthing.deep") is None or find_spec("torch") is None:
         return {}
@@ -195,7 +195,7 @@ METHODS: Final[dict[str, Method]] = {
         f"static, {ranking}": Method(partial(_static, ranking), STATIC, one_fit=True, takes_validation=True)
         for ranking in RANKINGS
     },
-    **_networks(),
+    **networks(),
     "MiserCascade, mean": Method(partial(_cascade, "mean"), kind="soft"),
     "BudgetForest, mean": Method(partial(_forest, False), kind="soft", settings=DEPTHS),
     "PrunedForest, mean": Method(_pruned, kind="soft", settings=PRUNED),

@@ -14,6 +14,7 @@ from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 pytest.importorskip("lightgbm", reason="the static selections of the board have models of LightGBM")
 
 from experiments.boards import afa
+from experiments.lib import afa_methods
 from experiments.lib.afa_methods import METHODS, Method, Setup
 from experiments.lib.afa_page import Board, first_lines, page
 from experiments.lib.afa_pieces import FIGURES, Kept, Piece, Work, auroc, figures, measure, read, write
@@ -294,3 +295,22 @@ def test_episodes_of_the_protocol_give_the_figures_of_the_piece(tmp_path: Path) 
     assert piece.features == mask.sum(axis=1).mean()
     assert piece.accuracy == np.mean(model.classes_[likely.argmax(axis=1)] == split.test.y)
     assert piece.auroc == auroc(split.test.y, likely, model.classes_)
+
+
+def test_networks_are_those_that_the_library_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    class FakeClassifier:
+        def __init__(self, **settings: Any) -> None:
+            self.settings = settings
+
+    FakeClassifier.__module__ = "farthing.deep.fake"
+    others = {"FakeClassifier": FakeClassifier, "GreedyMiserClassifier": GreedyMiserClassifier}
+    monkeypatch.setattr(afa_methods, "registered", lambda: tuple(others))
+    monkeypatch.setattr(afa_methods, "get", others.__getitem__)
+    monkeypatch.setattr(afa_methods, "find_spec", lambda name: None if name == "torch" else name)
+    assert afa_methods.networks() == {}
+    monkeypatch.setattr(afa_methods, "find_spec", lambda name: name)
+    ((name, method),) = afa_methods.networks().items()
+    assert (name, method.family, method.kind, method.one_fit) == ("Fake", "networks", "hard", True)
+    setup = Setup(MADE_UP.costs(["a"]), 10, (5, 10), 3)
+    expected = {"costs": setup.costs, "budget": 10, "max_questions": 10, "random_state": 3}
+    assert method.make(setup).settings == expected

@@ -175,6 +175,15 @@ def test_no_rows_floats_of_32_bits_and_regressors() -> None:
     assert masked.predict(none, none.astype(bool)).shape == (0, 4)
     single, mask = X.astype(np.float32), np.ones(X.shape, dtype=bool)
     assert np.array_equal(masked.predict(single, mask), model.predict_proba(single))
+
+    class Tensor:
+        def __init__(self, values: Any) -> None:
+            self.values = values
+
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            return np.asarray(self.values, dtype=dtype)
+
+    assert np.array_equal(masked.predict(Tensor(single), Tensor(mask)), masked.predict(single, mask))
     y = X @ np.array([1.0, 2.0, 0.5, 0.0])
     regressor = GreedyMiserRegressor(n_estimators=3).fit(X, y)
     assert np.array_equal(MaskedModel(regressor).predict(X, mask), regressor.predict(X))

@@ -15,7 +15,7 @@ def test_the_examples_run(capsys: pytest.CaptureFixture[str]) -> None:
         exec(block, names)
     printed = capsys.readouterr().out.split()
     assert "False" not in printed
-    assert printed.count("True") == 17
+    assert printed.count("True") == 18
     assert "7.27" in printed
     assert "5.17" in printed
 

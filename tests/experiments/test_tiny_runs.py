@@ -16,6 +16,7 @@ FOUND = experiments(ROOT)
 # These need no table but the bundled ones.
 BUNDLED = {
     "nan2018_online_gate",
+    "afa",
     "booster_trees",
     "cascade",
     "cascade_ablations",

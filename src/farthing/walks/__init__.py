@@ -4,6 +4,7 @@ from farthing.walks.consult import AsyncSource, AsyncWalkable, Source, Steps, Wa
 from farthing.walks.continuations import Continuation, Foreseen, continuations
 from farthing.walks.decision import REFUSED, Ask, Decision, Decisions, Refusal, Rounds
 from farthing.walks.forest_policy import ForestPolicy
+from farthing.walks.masked_model import MaskedModel
 from farthing.walks.paid_trees import PaidTrees
 from farthing.walks.panel_rows import walk_in_rounds
 from farthing.walks.panels import WITHIN, check_panel, choose_panel
@@ -32,6 +33,7 @@ __all__ = [
     "Foreseen",
     "Foresight",
     "ForestPolicy",
+    "MaskedModel",
     "Outcome",
     "PaidTrees",
     "Policy",

@@ -18,6 +18,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -157,23 +158,24 @@ def cube_trial(
     }
     spend = found[PLANNER][1]
     for method in methods:
+        make, factors = OTHERS[method]
 
-        def others(method: str = method) -> dict[str, Any]:
+        def other(make: Any, factor: float) -> dict[str, Any]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                make, factors = OTHERS[method]
-                models = [make(costs, factor * spend).fit(learn.X, learn.y) for factor in factors]
-                figures = [measured(model, test.X, test.y, costs) for model in models]
-            return {key: np.array([each[key] for each in figures]) for key in ("accuracy", "spend")}
+                model = make(costs, factor * spend).fit(learn.X, learn.y)
+                return measured(model, test.X, test.y, costs)
 
-        figures = kept_trial(kept, f"{name} {method}", others)
-        fits = figures["spend"] <= SAME_SPEND * spend
-        best = int(np.argmax(np.where(fits, figures["accuracy"], -1.0)))
-        found[method] = (
-            (float(figures["accuracy"][best]), float(figures["spend"][best]))
-            if fits.any()
-            else (np.nan, np.nan)
-        )
+        figures = [
+            kept_trial(kept, f"{name} {method} {factor:g}", partial(other, make, factor))
+            for factor in factors
+        ]
+        within = [
+            (float(each["accuracy"]), float(each["spend"]))
+            for each in figures
+            if each["spend"] <= SAME_SPEND * spend
+        ]
+        found[method] = max(within, key=lambda each: each[0], default=(np.nan, np.nan))
         print(name, method, found[method], flush=True)
     return found
 

@@ -29,6 +29,7 @@ from experiments.lib.cube_tables import N_CUBES, NOISE, PRICES, cube_table, orac
 from experiments.lib.first_lines import listed
 from experiments.lib.kept_trials import kept_trial
 from experiments.lib.pages import command, markdown, options, parse, write_page
+from farthing import load
 from farthing.boosting import AdaBoostClassifier, GreedyMiserClassifier
 from farthing.cascades import MiserCascadeClassifier
 from farthing.costs import CostSheet
@@ -127,6 +128,15 @@ def planner(costs: CostSheet, worth: float) -> LookaheadClassifier:
     return LookaheadClassifier(costs=costs, tradeoff=worth / costs.total(costs.features), random_state=0)
 
 
+def kept_fit(file: Path, model: LookaheadClassifier, X: Any, y: Any) -> Any:
+    """Return the fitted planner of a file, or fit it and write the file."""
+    if not file.exists():
+        part = file.with_suffix(".part")
+        model.fit(X, y).save(part)
+        part.rename(file)
+    return load(file)
+
+
 # ---- cube tables -------------------------------------------------------------------------------------------
 
 
@@ -139,7 +149,7 @@ def cube_trial(
     name = f"cube {kind} {seed}"
 
     def plan() -> dict[str, Any]:
-        model = planner(costs, WORTH).fit(learn.X, learn.y)
+        model = kept_fit(kept / f"{name}.farthing", planner(costs, WORTH), learn.X, learn.y)
         tree = model.distill()
         figures = measured(tree, test.X, test.y, costs)
         return {
@@ -202,7 +212,8 @@ def table_trial(kept: Path, table: str, worth: float, seed: int, n_learn: int) -
             X, y, train_size=learned, test_size=min(N_TEST, len(y) - learned), random_state=seed, stratify=y
         )
         X_learn, X_test, y_learn, y_test = parts
-        model = planner(costs, worth).fit(X_learn, y_learn)
+        file = kept / f"{table} {worth:g} {seed}.farthing"
+        model = kept_fit(file, planner(costs, worth), X_learn, y_learn)
         budget = float(costs.total_rows(model.acquired(X_learn)).mean())
         cascade = MiserCascadeClassifier(costs=costs, budget=budget, random_state=0).fit(X_learn, y_learn)
         tree = model.distill()

@@ -1,6 +1,7 @@
 // optimal: the tree of the least total cost.
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "bindings/arrays.hpp"
@@ -20,8 +21,9 @@ Found optimal_tree(const nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_cont
                    const Vector<std::uint8_t>& kinds, const Vector<index_t>& n_codes, const Vector<index_t>& missing,
                    const nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>& labels,
                    const Vector<double>& weights, const Vector<double>& own, const Vector<double>& shared,
-                   const Vector<index_t>& group_of, double factor, double budget, double penalty, int max_depth,
-                   double seconds, double most_bytes, int n_threads) {
+                   const Vector<index_t>& group_of, double factor, double budget, double penalty,
+                   const std::optional<Vector<double>>& guesses, int max_depth, double seconds, double most_bytes,
+                   int n_threads) {
     const auto n_columns = static_cast<index_t>(codes.shape(0));
     const auto n = static_cast<index_t>(codes.shape(1));
     require(span(kinds).size == n_columns && span(n_codes).size == n_columns && span(missing).size == n_columns,
@@ -39,6 +41,10 @@ Found optimal_tree(const nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_cont
             require(codes.data()[column * n + row] < count, "codes must be below n_codes");
     }
     for (const double weight : span(weights)) require(weight > 0, "weights must be above zero");
+    if (guesses) {
+        require(span(*guesses).size == n, "guesses: one for each row");
+        for (const double guess : span(*guesses)) require(guess >= 0, "guesses must not be negative");
+    }
     const CostSheet sheet = cost_sheet_of(own, shared, group_of, n_columns);
     const SearchColumns columns{{codes.data(), n_columns * n}, span(kinds), span(n_codes), span(missing)};
     const SearchCosts costs{{labels.data(), static_cast<index_t>(labels.size())},
@@ -47,7 +53,8 @@ Found optimal_tree(const nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_cont
                             sheet,
                             factor,
                             budget,
-                            penalty};
+                            penalty,
+                            guesses ? span(*guesses) : Span<const double>()};
     FoundTree tree;
     double cost = 0;
     double lower = 0;
@@ -70,8 +77,8 @@ Found optimal_tree(const nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_cont
 
 void bind_optimal(nb::module_& m) {
     m.def("optimal_tree", &optimal_tree, "codes"_a, "kinds"_a, "n_codes"_a, "missing"_a, nb::kw_only(), "labels"_a,
-          "weights"_a, "own"_a, "shared"_a, "group_of"_a, "factor"_a, "budget"_a, "penalty"_a, "max_depth"_a,
-          "seconds"_a, "most_bytes"_a, "n_threads"_a);
+          "weights"_a, "own"_a, "shared"_a, "group_of"_a, "factor"_a, "budget"_a, "penalty"_a,
+          "guesses"_a.none(), "max_depth"_a, "seconds"_a, "most_bytes"_a, "n_threads"_a);
 }
 
 }  // namespace farthing

@@ -44,6 +44,7 @@ struct SearchCosts {
     double factor = 1;
     double budget = std::numeric_limits<double>::infinity();
     double penalty = 0;
+    Span<const double> guesses;  // (n,), what each row costs by a guess, with its weight; empty: no guess
 };
 
 // What a row gains if it gets a label, over its most expensive one.
@@ -89,6 +90,8 @@ public:
     double factor() const { return factor_; }            // steps per unit of weight and price
     double floor() const { return floor_; }              // steps that no tree avoids
     double to_cost(double steps) const { return steps * unit_; }
+    bool has_guesses() const { return !guess_.empty(); }
+    double guess(index_t row) const { return guess_[row]; }  // steps over those that no tree avoids
 
 private:
     index_t n_labels_;
@@ -103,6 +106,7 @@ private:
     std::vector<index_t> missing_;
     std::vector<double> weight_;
     std::vector<double> cost_;  // (n, n_labels) steps
+    std::vector<double> guess_;
     std::vector<double> most_;
     std::vector<index_t> first_gain_;
     std::vector<LabelGain> gains_;
@@ -134,6 +138,7 @@ private:
         for (double& weight : weight_) weight = std::nearbyint(weight / weight_unit) * weight_unit;
         cost_.resize(static_cast<std::size_t>(n * n_labels_));
         for (index_t i = 0; i < n * n_labels_; ++i) cost_[i] = std::nearbyint(costs.labels[i] / unit_);
+        for (const double guess : costs.guesses) guess_.push_back(std::nearbyint(guess / unit_));
     }
 
     template <class Stays>
@@ -255,11 +260,13 @@ private:
             }
             const index_t to = slots[slot];
             weight_[to] += weight_[row];
+            if (has_guesses()) guess_[to] += guess_[row];
             for (index_t label = 0; label < n_labels_; ++label)
                 cost_[to * n_labels_ + label] += cost_[row * n_labels_ + label];
         }
         for (auto& column : codes_) column.resize(static_cast<std::size_t>(n_merged));
         weight_.resize(static_cast<std::size_t>(n_merged));
+        if (has_guesses()) guess_.resize(static_cast<std::size_t>(n_merged));
         cost_.resize(static_cast<std::size_t>(n_merged * n_labels_));
     }
 
@@ -267,6 +274,7 @@ private:
         if (from == to) return;
         for (auto& column : codes_) column[to] = column[from];
         weight_[to] = weight_[from];
+        if (has_guesses()) guess_[to] = guess_[from];
         std::copy_n(cost_.begin() + from * n_labels_, n_labels_, cost_.begin() + to * n_labels_);
     }
 
@@ -281,6 +289,7 @@ private:
             const double* of = cost_.data() + row * n_labels_;
             const auto [least, worst] = std::minmax_element(of, of + n_labels_);
             floor_ += *least;
+            if (has_guesses()) guess_[row] = std::max(0.0, guess_[row] - *least);
             most_.push_back(*worst - *least);
             for (index_t label = 0; label < n_labels_; ++label) {
                 if (of[label] < *worst) gains_.push_back({static_cast<std::int32_t>(label), *worst - of[label]});

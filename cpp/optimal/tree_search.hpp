@@ -4,6 +4,11 @@
 // or of a test plus the least costs of both sides; depth 2 is solved by counts alone. A branch ends where a lower bound
 // reaches what is known. The tree is the first of the best in an order that depends on the sub-table alone, so it is
 // the same whatever was tried before: any number of threads finds the same one.
+//
+// With guesses, a sub-table that is tested counts as no less than a test plus the guessed costs of its rows. Where the
+// guess is too high, the tree is not the best; by induction over sub-tables, its cost is above the least by no more
+// than the sum of all guesses. What a guess makes of a sub-table is no less than the guess, so it does not depend on
+// when the sub-table is solved.
 #pragma once
 
 #include <algorithm>
@@ -31,6 +36,7 @@ struct SearchOptions {
     double seconds = std::numeric_limits<double>::infinity();
     std::size_t most_bytes = std::size_t{1} << 30;  // of sub-tables that are remembered
     int n_threads = 1;
+    index_t most_solved = std::numeric_limits<index_t>::max();  // sub-tables after which the search ends
 };
 
 // A tree in depth-first order; columns are numbered as they were given.
@@ -56,15 +62,21 @@ public:
         best_.value = lower_ = shallow.solve(all, sets_.none(), first_depth, kNoLimit);
         if (const RootTest* test = shallow.best()) set_best(*test, first_depth);
         // Shallower trees first: they are found fast and bound the deeper ones.
-        for (int depth = 3; depth <= options_.max_depth && !stopped_; ++depth) deepen(all, shallow, depth);
+        // Out of time, what is left is a bound below the trees of the full depth.
+        for (int depth = 3; depth <= options_.max_depth; ++depth) deepen(all, shallow, depth);
+        lower_ = std::min(lower_, best_.value);
+        if (rows_.has_guesses() && options_.max_depth > 2)
+            lower_ = std::max(lower_ - guessed(all), bound(shallow.leaf(), shallow.weight(), sets_.none()));
         stopped_ = false;
         options_.seconds = std::numeric_limits<double>::infinity();
+        options_.most_solved = std::numeric_limits<index_t>::max();
         build(all, sets_.none(), best_depth_, &best_);
     }
 
     const FoundTree& tree() const { return tree_; }
+    // The cost of the tree; with guesses, a bound above it.
     double cost() const { return rows_.to_cost(best_.value + rows_.floor()); }
-    double lower_bound() const { return rows_.to_cost(std::min(lower_, best_.value) + rows_.floor()); }
+    double lower_bound() const { return rows_.to_cost(lower_ + rows_.floor()); }
     index_t n_solved() const { return n_solved_; }
 
 private:
@@ -119,8 +131,16 @@ private:
         for (const std::int32_t row : rows) sides[left[codes[row]] ? 0 : 1].push_back(row);
     }
 
-    double bound(double leaf, double weight, const OwnedPrices& prices) const {
-        return std::min(leaf, rows_.test_cost(weight, prices.cheapest));
+    double bound(double leaf, double weight, const OwnedPrices& prices, double guess = 0) const {
+        return std::min(leaf, rows_.test_cost(weight, prices.cheapest) + guess);
+    }
+
+    // The sum of the guesses of some rows; 0 without guesses.
+    double guessed(const RowNumbers& rows) const {
+        double sum = 0;
+        if (rows_.has_guesses())
+            for (const std::int32_t row : rows) sum += rows_.guess(row);
+        return sum;
     }
 
     // The cost of the best tree of a depth with a test at its root. A value of at least `limit` is a lower bound.
@@ -138,6 +158,12 @@ private:
         if (cost + least[0] + least[1] >= limit) return cost + least[0] + least[1];
         RowNumbers sides[2];
         divide(rows, candidate, sides);
+        if (rows_.has_guesses()) {
+            for (int side = 0; side < 2; ++side)
+                least[side] = std::max(
+                    least[side], bound(root.leaf[side], root.weight[side], owned, guessed(sides[side])));
+            if (cost + least[0] + least[1] >= limit) return cost + least[0] + least[1];
+        }
         // The side that can cost more is more likely to pass the limit, which spares the other one.
         const int first = root.leaf[0] >= root.leaf[1] ? 0 : 1;
         for (const int side : {first, 1 - first}) {
@@ -152,6 +178,7 @@ private:
         if (!stopped_ && options_.seconds < std::numeric_limits<double>::infinity() &&
             std::chrono::duration<double>(Clock::now() - begin_).count() > options_.seconds)
             stopped_ = true;
+        if (n_solved_.load(std::memory_order_relaxed) >= options_.most_solved) stopped_ = true;
         return stopped_;
     }
 
@@ -161,7 +188,8 @@ private:
         shallow.load(rows);
         const double leaf = shallow.leaf();
         const double weight = shallow.weight();
-        Solution found{bound(leaf, weight, prices), false, -1, 0};
+        const double least = bound(leaf, weight, prices, guessed(rows));
+        Solution found{least, false, -1, 0};
         if (depth == 0 || found.value >= leaf) return {leaf, true, -1, 0};
         if (found.value >= limit || out_of_time()) return found;
         SolvedTables::Key key;
@@ -179,6 +207,7 @@ private:
             found = search(rows, prices, depth, limit, weight, worker);
             if (stopped_ && !found.exact) return found;
         }
+        found.value = std::max(found.value, least);
         if (options_.max_depth > 3) solved_.add(std::move(key), found);
         return found;
     }
@@ -258,10 +287,19 @@ private:
         lower_ = lower;
     }
 
+    // The best tree of a sub-table, without guesses where counts alone are enough.
+    Solution solve_for_tree(const RowNumbers& rows, const OwnedPrices& prices, int depth, Worker& worker) {
+        if (!rows_.has_guesses() || depth > 2) return solve(rows, prices, depth, kNoLimit, worker);
+        worker.shallow.load(rows);
+        Solution found{worker.shallow.solve(rows, prices, depth, kNoLimit), true, -1, 0};
+        note_root(worker.shallow.best(), found);
+        return found;
+    }
+
     // Adds the best tree of a sub-table; returns its root.   IN known: the test at the root, if it is known.
     index_t build(const RowNumbers& rows, const OwnedPrices& prices, int depth, const Solution* known) {
         Worker worker(rows_);
-        const Solution root = known != nullptr ? *known : solve(rows, prices, depth, kNoLimit, worker);
+        const Solution root = known != nullptr ? *known : solve_for_tree(rows, prices, depth, worker);
         const auto node = static_cast<index_t>(tree_.feature.size());
         tree_.feature.push_back(-1);
         tree_.left.push_back(-1);

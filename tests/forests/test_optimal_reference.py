@@ -69,6 +69,61 @@ def test_other_thresholds_may_cost_less_and_never_more():
     assert few.lower_bound_ == few.objective_
 
 
+@pytest.mark.parametrize("settings", [{}, {"budget": 2.0}, {"budget_kind": "mean", "tradeoff": 0.001}])
+@pytest.mark.parametrize("seed", range(3))
+def test_guessed_bounds_cost_at_most_the_errors_of_the_reference(seed, settings):
+    X, y = made(150, seed)
+    noisy = np.random.default_rng(seed).random(len(y)) < 0.15
+    y = np.where(noisy, 0, y)
+    settings = {"costs": [1.0, 1.0, 2.0, 0.5, 0.0], "max_depth": 3, "node_penalty": 1.0, **settings}
+    reference = GreedyMiserClassifier(costs=settings["costs"], n_estimators=4, max_depth=2)
+    wrong = (reference.fit(X, y).predict(X) != y).mean()
+    best = OptimalTreeClassifier(reference=REFERENCE, **settings).fit(X, y)
+    guessed = OptimalTreeClassifier(reference=REFERENCE, guess_bounds=True, **settings).fit(X, y)
+    assert wrong > 0
+    assert best.objective_ <= guessed.objective_ <= best.objective_ + wrong + 1e-12
+    assert guessed.lower_bound_ <= best.objective_
+    assert guessed.optimality_gap_ == guessed.objective_ - guessed.lower_bound_ <= wrong + 1e-12
+    # The tree costs what is reported.
+    tradeoff = settings.get("tradeoff", 0.01 / sum(settings["costs"]))
+    n_tests = (guessed.forest_.feature >= 0).sum()
+    paid = (guessed.predict(X) != y).mean() + n_tests / len(y)
+    if "budget_kind" not in settings:
+        assert paid + tradeoff * guessed.spend(X).mean() == pytest.approx(guessed.objective_)
+
+
+def test_guesses_that_are_too_high_miss_the_best_tree_and_say_so():
+    X, y = made(150)
+    y = np.where(np.random.default_rng(0).random(len(y)) < 0.15, 0, y)
+    settings = {"reference": REFERENCE, "max_depth": 3, "node_penalty": 1.0}
+    best = OptimalTreeClassifier(**settings).fit(X, y)
+    guessed = OptimalTreeClassifier(guess_bounds=True, **settings).fit(X, y)
+    assert guessed.lower_bound_ < best.objective_ < guessed.objective_
+
+
+def test_guesses_of_a_reference_without_errors_prove_the_best_tree():
+    # The exclusive or of three columns: the reference has all thresholds, and no error.
+    X = np.random.default_rng(0).integers(0, 2, size=(300, 4)).astype(float)
+    y = X[:, :3].sum(axis=1).astype(int) % 2
+    reference = GreedyMiserClassifier(n_estimators=40, max_depth=4)
+    assert reference.fit(X, y).score(X, y) == 1.0
+    model = OptimalTreeClassifier(reference=reference, guess_bounds=True, node_penalty=0.0, tradeoff=0.0)
+    assert model.fit(X, y).objective_ == 0.0
+    assert model.optimality_gap_ == 0.0
+
+
+def test_guessed_bounds_need_a_reference_and_are_the_same_for_any_threads():
+    X, y = made(150, 5)
+    with pytest.raises(ValueError, match="needs a reference"):
+        OptimalTreeClassifier(guess_bounds=True).fit(X, y)
+    fits = [
+        OptimalTreeClassifier(reference=REFERENCE, guess_bounds=True, max_depth=4, n_jobs=n).fit(X, y)
+        for n in (1, 2, 4)
+    ]
+    assert all(fit.forest_ == fits[0].forest_ for fit in fits)
+    assert len({(fit.objective_, fit.lower_bound_) for fit in fits}) == 1
+
+
 def test_categories_and_missing_values():
     heart = load_heart_disease()
     X = heart.X.astype({"cp": "category", "thal": "category"})

@@ -275,6 +275,15 @@ def test_a_time_limit_returns_a_tree_and_a_bound_below_the_optimum():
     assert path.optimality_gap_ > 0
 
 
+@pytest.mark.parametrize("seconds", [0.0, 0.0003, 0.001, 0.003, 0.01])
+def test_a_limit_at_any_depth_of_the_search_proves_a_bound_of_the_full_depth(seconds):
+    X, y = xor_table(120, 5, seed=1)
+    settings_ = {"max_depth": 4, "max_values": 6, "tradeoff": 0.001, **PLAIN}
+    best = OptimalTreeClassifier(**settings_).fit(X, y)
+    hurried = OptimalTreeClassifier(**settings_, time_limit=seconds).fit(X, y)
+    assert hurried.lower_bound_ <= best.objective_ <= hurried.objective_
+
+
 def test_the_least_price_of_rows_of_their_own_is_minimised():
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 2, size=(60, 3)).astype(float), rng.integers(0, 2, 60)

@@ -32,7 +32,6 @@ def test_the_total_cost_is_that_of_streed(table):
             theirs = rival.training_cost(rival.fit(depth, use_upper_bound=bounded))
             assert model.forest_.depth() <= depth
             assert ours == pytest.approx(theirs, abs=1e-9)
-            if depth < 4:
-                # Sets of values include the single ones.
-                wider = OptimalTreeClassifier(split.costs, max_levels=6, **settings).fit(X, y)
-                assert wider.objective_ <= theirs + 1e-9
+            # Sets of values include the single ones; thresholds of numbers do not, and may cost more.
+            wider = OptimalTreeClassifier(split.costs, max_levels=6, **settings).fit(X, y)
+            assert wider.objective_ <= theirs + 1e-9

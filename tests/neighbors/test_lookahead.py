@@ -10,10 +10,10 @@ from sklearn.base import clone
 
 import farthing
 from farthing.costs import CostSheet
-from farthing.export import export_model
 from farthing.forests import BudgetTreeClassifier
 from farthing.neighbors import LookaheadClassifier
 from farthing.walks import REFUSED
+from tests.export.walking import assert_same_walks
 
 QUICK = {
     "n_estimators": 40,
@@ -105,8 +105,7 @@ def test_the_distilled_tree_can_be_stored_and_exported(planned, tmp_path):
     tree = planned.distill(max_depth=3)
     tree.save(tmp_path / "tree.farthing")
     np.testing.assert_array_equal(farthing.load(tmp_path / "tree.farthing").predict(X), tree.predict(X))
-    export_model(tree, tmp_path / "c")
-    assert (tmp_path / "c" / "model.c").exists()
+    assert assert_same_walks(tree, X, tmp_path / "c", n_walks=60) > 60
 
 
 def test_the_distilled_tree_takes_categories_and_missing_values():

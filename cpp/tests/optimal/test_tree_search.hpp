@@ -47,7 +47,7 @@ struct SearchTable {
     CostSheet sheet() const { return {view(own), view(shared), view(group_of)}; }
     SearchColumns columns() const { return {view(codes), view(kinds), view(n_codes), view(missing)}; }
     SearchCosts costs(double factor, double budget) const {
-        return {view(labels), view(weights), n_labels, sheet(), factor, budget, 0.1};
+        return {view(labels), view(weights), n_labels, sheet(), factor, budget, 0.1, {}};
     }
 };
 
@@ -87,9 +87,11 @@ inline double least_cost(const SearchTable& table, const std::vector<index_t>& r
 }
 
 inline FoundTree search_tree(const SearchTable& table, double factor, double budget, SearchOptions options,
-                             double& cost, double& lower) {
+                             double& cost, double& lower, const std::vector<double>& guesses = {}) {
     const CostSheet sheet = table.sheet();
-    const PricedRows rows(table.columns(), table.costs(factor, budget));
+    SearchCosts costs = table.costs(factor, budget);
+    costs.guesses = view(guesses);
+    const PricedRows rows(table.columns(), costs);
     OwnedSets sets(rows, sheet, budget);
     TreeSearch search(rows, sets, options);
     search.run();
@@ -145,7 +147,82 @@ inline void a_search_out_of_time_has_a_valid_bound() {
     CHECK(!tree.feature.empty());
 }
 
+inline void a_search_that_ends_anywhere_has_a_valid_bound() {
+    for (std::uint64_t seed = 0; seed < 24; ++seed) {
+        const SearchTable table(seed);
+        double best = 0;
+        double best_lower = 0;
+        search_tree(table, 0.05, kInfinity, {4, kInfinity, 1 << 20, 1}, best, best_lower);
+        CHECK(best == best_lower);
+        double last = kInfinity;
+        for (index_t most = 0; most < 400; most += 7) {
+            double cost = 0;
+            double lower = 0;
+            search_tree(table, 0.05, kInfinity, {4, kInfinity, 1 << 20, 1, most}, cost, lower);
+            CHECK(lower <= best);
+            CHECK(best <= cost && cost <= last);
+            last = cost;
+        }
+    }
+}
+
+// The cost of a found tree on the rows that reach a node.
+inline double cost_of_tree(const SearchTable& table, const FoundTree& tree, index_t node,
+                           const std::vector<index_t>& rows, const OwnedFeatures& owned, double factor) {
+    const index_t column = tree.feature[node];
+    if (column < 0) return least_cost(table, rows, owned, 0, factor, kInfinity);
+    double weight = 0;
+    std::vector<index_t> sides[2];
+    for (const index_t row : rows) {
+        weight += table.weights[row];
+        sides[tree.side[node * 256 + table.codes[column * table.n + row]] - 1].push_back(row);
+    }
+    OwnedFeatures more = owned;
+    more.add(table.sheet(), column);
+    return weight * price(table.sheet(), column, owned) * factor + 0.1 +
+           cost_of_tree(table, tree, tree.left[node], sides[0], more, factor) +
+           cost_of_tree(table, tree, tree.right[node], sides[1], more, factor);
+}
+
+inline void guesses_cost_no_more_than_their_sum() {
+    bool differs = false;
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        const SearchTable table(seed);
+        const OwnedFeatures none(table.sheet());
+        std::vector<index_t> all(static_cast<std::size_t>(table.n));
+        std::iota(all.begin(), all.end(), index_t{0});
+        Random random(seed + 7);
+        std::vector<double> guesses;
+        double sum = 0;
+        for (index_t row = 0; row < table.n; ++row) {
+            const double guess = table.labels[row * table.n_labels + random.below(table.n_labels)];
+            guesses.push_back(random.chance(0.6) ? 0.0 : guess);
+            sum += guesses.back();
+        }
+        const int depth = 3 + static_cast<int>(seed % 2);
+        double least = 0;
+        double cost[2];
+        double lower[2];
+        search_tree(table, 0.1, kInfinity, {depth, kInfinity, 1 << 20, 1}, least, lower[0]);
+        const FoundTree one = search_tree(table, 0.1, kInfinity, {depth, kInfinity, 1 << 20, 1}, cost[0], lower[0], guesses);
+        const FoundTree two = search_tree(table, 0.1, kInfinity, {depth, kInfinity, 0, 3}, cost[1], lower[1], guesses);
+        CHECK(one.feature == two.feature && one.side == two.side && lower[0] == lower[1]);
+        const double paid = cost_of_tree(table, one, 0, all, none, 0.1);
+        const double slack = 1e-9 * (1 + least);
+        CHECK(least <= paid + slack && paid <= cost[0] + slack && cost[0] <= least + sum + slack);
+        CHECK(lower[0] <= least + slack);
+        differs = differs || paid > least + slack;
+        // Guesses of nothing change nothing.
+        std::fill(guesses.begin(), guesses.end(), 0.0);
+        search_tree(table, 0.1, kInfinity, {depth, kInfinity, 1 << 20, 1}, cost[0], lower[0], guesses);
+        CHECK(cost[0] == lower[0] && cost[0] == least);
+    }
+    CHECK(differs);  // some guesses were too high
+}
+
 inline void test_tree_search() {
+    RUN(a_search_that_ends_anywhere_has_a_valid_bound);
+    RUN(guesses_cost_no_more_than_their_sum);
     RUN(no_tree_costs_less);
     RUN(threads_and_memory_change_nothing);
     RUN(a_search_out_of_time_has_a_valid_bound);

@@ -47,7 +47,9 @@ def lower_hull(problem: TreeProblem, least_tradeoff: float, end: float = math.in
             continue
         tree = solve(tradeoff)
         line = _risk(dear) + tradeoff * dear.spend
-        if _risk(tree) + tradeoff * tree.spend < line * (1 - _SAME):
+        # With guessed bounds a tree need not be the best, and one that is not between the two ends no search.
+        between = cheap.spend < tree.spend < dear.spend
+        if between and _risk(tree) + tradeoff * tree.spend < line * (1 - _SAME):
             found.append(tree)
             pairs += [(dear, tree), (tree, cheap)]
     kept: list[OptimalTree] = []

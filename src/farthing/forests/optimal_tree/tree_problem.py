@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple, Self
 
@@ -75,6 +75,9 @@ class TreeProblem:
         What a test must save beyond its price, over all training rows that reach it.
     n_threads : int
         Threads of the search.
+    guesses : ndarray of float64, shape (n_rows,), or None
+        What each row is guessed to cost in a sub-table that is tested, times its weight. The tree costs at
+        most the sum of these more than the best; its lower bound takes that into account.
     """
 
     rows: TrainingSet
@@ -84,6 +87,7 @@ class TreeProblem:
     max_levels: int
     node_penalty: float
     n_threads: int
+    guesses: Floats | None = None
 
     @classmethod
     def of(
@@ -107,6 +111,10 @@ class TreeProblem:
         else:
             prices = rows.errors.rows
         return cls(rows, values, prices * rows.weights[:, np.newaxis], n_threads=n_threads, **limits)
+
+    def guessed(self, labels: NDArray[np.int64]) -> Self:
+        """Return the problem with the costs of some labels of the rows, shape (n_rows,), as guesses."""
+        return replace(self, guesses=self.labels[np.arange(len(labels)), labels])
 
     @cached_property
     def codes(self) -> NDArray[np.uint8]:
@@ -140,12 +148,15 @@ class TreeProblem:
         seconds : float
             Time for the search.
         """
-        return self._priced(*self.search(tradeoff, budget, seconds))
+        return self._priced(tradeoff, *self.search(tradeoff, budget, seconds))
 
     def search(
         self, tradeoff: float, budget: float | None, seconds: float = math.inf
     ) -> tuple[NodeTests, float, float]:
-        """Return the tests of that tree, its objective, and what no tree can go below; see `solve`."""
+        """Return the tests of that tree, its objective, and what no tree can go below; see `solve`.
+
+        With guesses, the tree may cost less than the objective that is returned.
+        """
         kinds, n_codes, missing = self._columns
         costs = self.rows.costs
         feature, left, right, side, cost, lower = optimal_tree(
@@ -161,6 +172,7 @@ class TreeProblem:
             factor=tradeoff,
             budget=math.inf if budget is None else budget,
             penalty=self.node_penalty,
+            guesses=self.guesses,
             max_depth=self.max_depth,
             seconds=max(0.0, seconds),
             most_bytes=float(_MOST_BYTES),
@@ -168,7 +180,7 @@ class TreeProblem:
         )
         return NodeTests(feature, left, right, side), cost / self.weight, lower / self.weight
 
-    def _priced(self, tests: NodeTests, objective: float, lower_bound: float) -> OptimalTree:
+    def _priced(self, tradeoff: float, tests: NodeTests, objective: float, lower_bound: float) -> OptimalTree:
         """Return a tree with the mean spend and risk of its training rows."""
         reached, owned = node_rows(tests, self.codes)
         features = np.array(self.rows.costs.features, dtype=object)
@@ -181,4 +193,6 @@ class TreeProblem:
         penalty = self.node_penalty * int((tests.feature >= 0).sum())
         forest = tree_of(tests, reached, self.rows, self.values)
         spend, risk, penalty = (part / self.weight for part in (spend, risk, penalty))
+        if self.guesses is not None:
+            objective = max(lower_bound, risk + tradeoff * spend + penalty)
         return OptimalTree(forest, spend, risk, penalty, objective, lower_bound)

@@ -21,8 +21,8 @@ from farthing.typing import Flags, Floats
 
 # Entries of a table that are made at a time: rows under all sets would not fit in memory.
 _ENTRIES: Final = 4_000_000
-# Copies are many, and sums over bins a large part of the time.
-_BINS: Final = 64
+# Fewer would be faster by a tenth, and blur where two values part.
+_BINS: Final = 255
 
 
 @dataclass(frozen=True, eq=False)

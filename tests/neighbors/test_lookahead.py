@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.base import clone
+from tests.export.walking import assert_same_walks
 
 import farthing
 from farthing.costs import CostSheet
 from farthing.forests import BudgetTreeClassifier
 from farthing.neighbors import LookaheadClassifier
 from farthing.walks import REFUSED
-from tests.export.walking import assert_same_walks
 
 QUICK = {
     "n_estimators": 40,

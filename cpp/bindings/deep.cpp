@@ -15,6 +15,9 @@
 namespace farthing {
 namespace {
 
+// Outputs, and what each row bought.
+using Answers = nb::typed<nb::tuple, NumpyArray<double>, NumpyArray<bool>>;
+
 struct PyNetwork {
     Vector<index_t> widths;
     Vector<float> weights;
@@ -62,7 +65,7 @@ public:
 
     const GreedyNetworks& model() const { return model_; }
 
-    nb::tuple outputs(const Table<double>& values, const std::optional<Vector<double>>& budgets, int n_threads) const {
+    Answers outputs(const Table<double>& values, const std::optional<Vector<double>>& budgets, int n_threads) const {
         const Matrix<double> table = matrix(values);
         require(table.n_columns == model_.inputs.n_columns(), "values: one column for each feature");
         require(!budgets || span(*budgets).size == table.n_rows, "budgets: one for each row");

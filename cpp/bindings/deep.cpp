@@ -1,7 +1,9 @@
 // Python bindings of deep/.
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "account/cost_sheet.hpp"
@@ -62,7 +64,7 @@ public:
 
     const GreedyNetworks& model() const { return model_; }
 
-    nb::tuple outputs(const Table<double>& values, const std::optional<Vector<double>>& budgets, int n_threads) const {
+    std::pair<NumpyArray<double>, NumpyArray<bool>> outputs(const Table<double>& values, const std::optional<Vector<double>>& budgets, int n_threads) const {
         const Matrix<double> table = matrix(values);
         require(table.n_columns == model_.inputs.n_columns(), "values: one column for each feature");
         require(!budgets || span(*budgets).size == table.n_rows, "budgets: one for each row");
@@ -82,10 +84,10 @@ public:
                 });
             });
         }
-        return nb::make_tuple(
+        return {
             to_numpy(std::move(outputs), {static_cast<std::size_t>(n), static_cast<std::size_t>(n_outputs)}),
             to_numpy(std::move(acquired),
-                     {static_cast<std::size_t>(n), static_cast<std::size_t>(table.n_columns)}));
+                     {static_cast<std::size_t>(n), static_cast<std::size_t>(table.n_columns)})};
     }
 
 private:

@@ -1,7 +1,6 @@
 """Settings that all tests share."""
 
 import gc
-import importlib.util
 
 import pytest
 from hypothesis import settings
@@ -27,10 +26,6 @@ NEEDS_TORCH = "needs PyTorch, which `make` does not install: .venv/bin/pip insta
 
 
 def pytest_collection_modifyitems(items):
-    if importlib.util.find_spec("torch") is None:
-        for item in items:
-            if isinstance(item, pytest.DoctestItem) and item.nodeid.startswith("src/farthing/deep/"):
-                item.add_marker(pytest.mark.skip(reason=NEEDS_TORCH))
     items.sort(key=lambda item: next((i for i, name in enumerate(FIRST) if name in item.nodeid), len(FIRST)))
 
 

@@ -20,11 +20,12 @@ METHODS = [name for name in registered() if get(name).__module__.split(".")[0] =
 # with fewer trees, rounds or folds than the defaults, or smaller parts, where these make a hundred fits slow.
 OF_THE_CLASS = "scikit-learn: check_estimator passes"
 FEW_STEPS = {
-    "hidden_units": (32,),
-    "n_epochs": 12,
-    "batch_size": 32,
-    "learning_rate": 0.02,
-    "max_questions": 4,
+    "hidden_units": (16,),
+    "dropout": 0.0,
+    "n_epochs": 5,
+    "batch_size": 64,
+    "learning_rate": 0.05,
+    "max_questions": 2,
 }
 FEWER: dict[str, dict[str, Any]] = {
     "ASTCClassifier": {"depth": 1},

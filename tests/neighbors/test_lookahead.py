@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.base import clone
+from tests.export.walking import assert_same_walks
 
 import farthing
 from farthing.costs import CostSheet
 from farthing.forests import BudgetTreeClassifier
 from farthing.neighbors import LookaheadClassifier
 from farthing.walks import REFUSED
-from tests.export.walking import assert_same_walks
 
 QUICK = {
     "n_estimators": 40,
@@ -98,6 +98,19 @@ def test_the_distilled_tree_does_the_same(planned):
     of_these = planned.distill(X, max_depth=3)
     np.testing.assert_array_equal(of_these.predict(X), y)
     np.testing.assert_array_equal(planned.distill(max_depth=0).acquired(X), np.zeros(X.shape, dtype=bool))
+
+
+def test_the_distilled_tree_buys_on_every_path_what_all_rows_buy_in_some_order():
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 2, size=(500, 3))
+    X = np.column_stack([bits + rng.normal(0, 0.17, bits.shape), rng.normal(size=500)])
+    y = bits @ [1, 2, 4]
+    model = LookaheadClassifier(tradeoff=0.01, **QUICK).fit(X, y)
+    assert model.acquired(X)[:, :3].mean() > 0.95
+    tree = model.distill(max_depth=5)
+    np.testing.assert_array_equal(tree.acquired(X), np.broadcast_to([True, True, True, False], X.shape))
+    assert tree.score(X, y) > 0.9
+    assert model.set_params(budget=2.0).fit(X, y).distill().spend(X).max() <= 2.0
 
 
 def test_the_distilled_tree_can_be_stored_and_exported(planned, tmp_path):

@@ -100,6 +100,20 @@ def test_the_distilled_tree_does_the_same(planned):
     np.testing.assert_array_equal(planned.distill(max_depth=0).acquired(X), np.zeros(X.shape, dtype=bool))
 
 
+def test_the_order_of_a_set_does_not_use_up_the_depth_of_the_distilled_tree():
+    rng = np.random.default_rng(0)
+    context, bits = rng.integers(0, 3, size=900), rng.integers(0, 2, size=(900, 3, 3))
+    entries = bits + rng.normal(0, 0.17, bits.shape)
+    X = np.column_stack([context, entries.reshape(900, -1)])
+    y = bits[np.arange(900), context] @ [1, 2, 4]
+    tree = LookaheadClassifier(tradeoff=0.01, **QUICK).fit(X, y).distill(max_depth=5)
+    assert tree.score(X, y) > 0.9  # 0.6 if tests tell apart which column comes next
+    needed = np.zeros(X.shape, dtype=bool)
+    needed[:, 0] = True
+    np.put_along_axis(needed, 1 + 3 * context[:, np.newaxis] + np.arange(3), values=True, axis=1)
+    assert (tree.acquired(X) | ~needed).mean() > 0.99
+
+
 def test_the_distilled_tree_can_be_stored_and_exported(planned, tmp_path):
     X, _ = context_table(40, seed=4)
     tree = planned.distill(max_depth=3)

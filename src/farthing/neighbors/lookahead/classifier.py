@@ -193,9 +193,10 @@ class LookaheadClassifier(PricedErrorsMixin):
     ) -> BudgetTreeClassifier:
         """Return a tree that does what the policy does with most rows, to be read, exported and walked fast.
 
-        Its tests are of columns that the policy has asked for by then, and tell apart what it does next. It
-        buys no column that the policy does not buy from such rows, and keeps its budget; but it may know
-        less: where a test would be needed that it has no depth or rows for, all do what most would do.
+        It buys what nearly all rows of a node buy sooner or later; its tests are of columns that it has by
+        then, and tell apart what the policy does next. It buys no column that the policy buys from no such
+        row, and keeps its budget; but it may know less: where a test would be needed that it has no depth or
+        rows for, all do what most would do.
 
         Parameters
         ----------

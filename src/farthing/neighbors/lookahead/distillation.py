@@ -1,4 +1,4 @@
-"""A policy as one tree: rows walk it, and splits on what they own tell apart what it does next with them."""
+"""A policy as one tree: nodes buy what their rows buy, and tests tell apart what the policy does next."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ _MOST_THRESHOLDS: Final = 32
 # A split must explain at least this share of what is different at a node: the policy may ask for the columns
 # of a set in any order, and tests that guess the order would use up the depth.
 _LEAST_GAIN: Final = 0.05
+# A column that at least this share of the rows of a node buy sooner or later is bought without a test: what
+# differs is the order.
+_NEARLY_ALL: Final = 0.95
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,11 @@ class _Split:
 class Distillation:
     """Grow the tree node by node.
 
-    At a node, the policy says for each row what it does next, given the columns that rows own there: a
-    question, or the label with which it stops. If the rows do not agree, the best test of an owned column
-    that tells them apart is made, as long as the depth allows. Where they agree, or nothing tells them apart,
-    all rows do what most of them do: they buy the column, or the node is a leaf.
+    A node buys what nearly all of its rows buy on their walks. Then the policy says for each row
+    what it does next, given the columns that rows own there: a question, or the label with which it stops. If
+    the rows do not agree, the best test of an owned column that tells them apart is made, as long as the
+    depth allows. Where they agree, or nothing tells them apart, all rows do what most of them do: they buy
+    the column, or the node is a leaf.
 
     Parameters
     ----------
@@ -63,12 +67,15 @@ class Distillation:
     max_depth: int
     min_samples_leaf: int
     n_threads: int
+    _bought: Flags = field(init=False)
     _nodes: list[tuple[_Split | None, int, int]] = field(default_factory=list, init=False)
     _shares: list[Floats] = field(default_factory=list, init=False)
 
     def forest(self) -> Forest:
         """Return the tree; values of nodes are the policy's probabilities, summed over its rows."""
         n_features = self.values.shape[1]
+        budget = None if self.model.budget is None else np.full(len(self.values), self.model.budget)
+        self._bought = self.model.acquire(self.values, budget=budget, n_threads=self.n_threads)[1]
         self._node(np.arange(len(self.values)), np.zeros(n_features, dtype=np.bool_), self.max_depth)
         columns = self.model.schema.columns
         widths = np.array(
@@ -123,6 +130,7 @@ class Distillation:
     def _next_split(self, rows: NDArray[np.int64], owned: Flags) -> tuple[_Split | None, Flags]:
         """Return the next test of some rows, and what they own then; no test if they stop."""
         while True:
+            owned = self._with_shared(rows, owned)
             actions = self._actions(rows, owned)
             split = self._best_split(rows, owned, actions)
             if split is not None:
@@ -133,6 +141,18 @@ class Distillation:
                 return None, owned
             owned = owned.copy()
             owned[most] = True
+
+    def _with_shared(self, rows: NDArray[np.int64], owned: Flags) -> Flags:
+        """Return what rows own when they have what nearly all of them buy, most first, and can pay for."""
+        shares = np.average(self._bought[rows], axis=0, weights=self.weights[rows])
+        limit = np.full(1, spending_limit(self.model.budget))
+        for column in np.argsort(-shares, kind="stable").tolist():
+            if shares[column] < _NEARLY_ALL:
+                break
+            if not owned[column] and self.model.affordable(owned[np.newaxis], limit)[0][0, column]:
+                owned = owned.copy()
+                owned[column] = True
+        return owned
 
     def _actions(self, rows: NDArray[np.int64], owned: Flags) -> NDArray[np.int64]:
         """Return the next column of each row, or the number of columns plus its label if it stops."""

@@ -83,7 +83,7 @@ class SubsetTreeClassifier(ContractClassifier):
         min_samples_branch: int = 100,
         caution: float = 2.0,
         selection_rows: int = 4000,
-        n_candidates: int = 6,
+        n_candidates: int = 4,
         n_swaps: int = 4,
         growth_rows: int | None = None,
         outside_weight: float = 0.3,

@@ -116,15 +116,13 @@ class SubsetSearch:
             ledger.buy(column)
         return True
 
-    def promising(self, columns: Subset, without: int = -1, rows: Flags | None = None) -> list[int]:
-        """Return affordable columns by what they explain of the held-out residuals per price, best first.
+    def gains(self, columns: Subset, rows: Flags | None = None) -> Floats:
+        """Return what each column explains of the held-out residuals of a set, shape (n_features,).
 
         Parameters
         ----------
         columns : tuple of int
-            What is owned.
-        without : int
-            A column that is left out.
+            The set.
         rows : ndarray of bool, shape (n_own,), optional
             The rows of the branch that count; None means all.
         """
@@ -134,7 +132,17 @@ class SubsetSearch:
         )
         weights = self.weights if rows is None else self.weights * rows
         curvature = np.ones_like(gradients) if hessians is None else hessians
-        gains = self._gains(gradients * weights, curvature * weights, _RIDGE)
+        return self._gains(gradients * weights, curvature * weights, _RIDGE)
+
+    def promising(self, columns: Subset, without: int = -1, rows: Flags | None = None) -> list[int]:
+        """Return affordable columns by their gains per price, best first; parameters as in `gains`.
+
+        Parameters
+        ----------
+        without : int
+            A column that is left out.
+        """
+        gains = self.gains(columns, rows)
         ledger = self.ledger(columns)
         prices = np.array([ledger.price(column) for column in range(len(gains))])
         top = float(gains.max(initial=0.0)) or 1.0
@@ -191,13 +199,8 @@ class SubsetSearch:
         most = int(min(n_features, self.limit / price + _EXTRA))
         columns = tuple(sorted({*self.fixed, *[c for c in order if shares[c] > 0][:most]}))
         while not self.affords(columns):
-            removable = [column for column in columns if column not in self.fixed]
-            self.losses([columns])
-            # Those that the booster needs least are tried first.
-            removable.sort(key=lambda column: self._shares[columns][column])
-            columns = self._best_of(
-                [without_column(columns, column) for column in removable[: self.n_candidates]]
-            )
+            # The column that the booster needs least; exchanges repair what was dropped too early.
+            columns = without_column(columns, self.by_share(columns)[0])
         return columns
 
     def _all_shares(self, n_features: int) -> Floats:
@@ -223,13 +226,16 @@ class SubsetSearch:
 
     def reduced(self, columns: Subset) -> list[tuple[int, Subset]]:
         """Return the columns whose loss harms least, and what is left without each, the best first."""
-        self.losses([columns])
-        removable = [column for column in columns if column not in self.fixed]
-        removable.sort(key=lambda column: self._shares[columns][column])
-        removable = removable[: self.n_candidates]
+        removable = self.by_share(columns)[: self.n_candidates]
         sets = [without_column(columns, column) for column in removable]
         order = np.argsort(self.losses(sets), kind="stable")[: max(2, self.n_candidates // 2)]
         return [(removable[place], sets[place]) for place in order.tolist()]
+
+    def by_share(self, columns: Subset) -> list[int]:
+        """Return the columns that may be removed, those that explain least of the booster's output first."""
+        self.losses([columns])
+        shares = self._shares[columns]
+        return sorted((column for column in columns if column not in self.fixed), key=lambda c: shares[c])
 
     def _refilled(self, columns: Subset) -> Subset:
         """Spend what an exchange has left of the budget, untried."""

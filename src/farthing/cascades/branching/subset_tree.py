@@ -20,6 +20,11 @@ from farthing.typing import Flags, Floats
 
 # Bits of a word of category codes.
 _WORD_BITS: Final = 64
+# Columns whose sides are compared, and columns that are added to those which all rows need.
+_MOST_TESTED: Final = 64
+_MOST_ADDED: Final = 6
+# Gains are compared on this grid, relative to the largest.
+_GRID: Final = 2.0**20
 
 
 @dataclass(eq=False)
@@ -139,16 +144,35 @@ class SubsetTree:
 
     def _widen(self, search: SubsetSearch, columns: Subset, codes: NDArray[np.uint8]) -> None:
         """Judge sets that may be worth more to one side of a test than to all rows."""
+        reduced = search.reduced(columns)
+        if not reduced:
+            return
+        removed, rest = reduced[0]
+        strongest = search.by_share(columns)[::-1]
         sets: list[Subset] = []
-        for removed, rest in search.reduced(columns)[:3]:
-            testable = {*rest, *search.promising(rest)[: search.n_candidates]}
-            for column in sorted(testable):
-                middle = np.median(codes[column])
-                for side in (codes[column] <= middle, codes[column] > middle):
-                    if side.any() and not side.all():
-                        found = search.promising(rest, without=removed, rows=side)[:1]
-                        sets += [with_column(rest, other) for other in found]
+        for column in self._forks(search, rest, codes):
+            for side in _sides(codes[column]):
+                found = search.promising(rest, without=removed, rows=side)[:1]
+                sets += [with_column(rest, other) for other in found]
+                # A side may need several columns that tell little of other rows.
+                kept = strongest[: max(0, len(strongest) - _MOST_ADDED)]
+                grown = with_column(tuple(sorted({*search.fixed, *kept})), column)
+                if search.affords(grown):
+                    sets.append(_filled(search, grown, side))
         search.losses(list(dict.fromkeys(sets)))
+
+    def _forks(self, search: SubsetSearch, rest: Subset, codes: NDArray[np.uint8]) -> list[int]:
+        """Return the columns whose sides gain most by different columns, and so by a test."""
+        tested = np.arange(len(codes))
+        if len(tested) > _MOST_TESTED:
+            tested = np.sort(np.argsort(-search.gains(search.fixed), kind="stable")[:_MOST_TESTED])
+        gains = np.zeros(len(tested))
+        for place, column in enumerate(tested.tolist()):
+            for side in _sides(codes[column]):
+                gains[place] += search.gains(rest, side).max()
+        top = float(gains.max(initial=0.0)) or 1.0
+        order = np.argsort(-np.rint(gains / top * _GRID), kind="stable")
+        return [int(tested[place]) for place in order[: max(2, search.n_candidates)] if gains[place] > 0]
 
     # The tree as arrays.
 
@@ -180,6 +204,20 @@ class SubsetTree:
             cover=[float(rows.weights[node.own].sum()) for node in order],
         )
         return tree, [node for node in order if not node.children]
+
+
+def _filled(search: SubsetSearch, columns: Subset, rows: Flags) -> Subset:
+    """Add columns by what they explain of the residuals of some rows, untried."""
+    while found := search.promising(columns, rows=rows)[:1]:
+        columns = with_column(columns, found[0])
+    return columns
+
+
+def _sides(codes: NDArray[np.uint8]) -> list[Flags]:
+    """Return the rows on either side of the median, which should be about halves, none if all are equal."""
+    middle = np.median(codes)
+    low = codes < middle if 2 * (codes < middle).sum() > (codes > middle).sum() else codes <= middle
+    return [low, ~low] if low.any() and not low.all() else []
 
 
 @dataclass(frozen=True)

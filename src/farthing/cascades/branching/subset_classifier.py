@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Final
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from farthing.base import ContractClassifier, TrainingSet, register
+from farthing.base import ContractClassifier, SweepContext, TrainingSet, register
 from farthing.base.parameters import (
     CLASS_WEIGHT,
     NON_NEGATIVE,
@@ -45,8 +46,113 @@ _PATIENCE: Final = 5
 _FOLDS: Final = 3
 
 
+def _auto(context: SweepContext) -> Mapping[str, Any] | None:
+    """Return the settings for a sweep that names no methods: the defaults under a hard budget."""
+    # It decides by probabilities, not by prices of errors.
+    return {} if context.budget_kind == "hard" and context.error_costs is None else None
+
+
+@register(
+    auto=_auto,
+    rank=2,
+    time_rank=7,
+    trials=[
+        {
+            "n_branches": 3,
+            "min_samples_branch": 3,
+            "caution": 0.0,
+            "n_candidates": 2,
+            "n_swaps": 1,
+            "n_estimators": 3,
+            "n_folds": 2,
+            "max_depth": 2,
+            "min_samples_leaf": 1,
+            "budget": 3.0,
+        },
+        {
+            "n_branches": 1,
+            "n_candidates": 1,
+            "n_swaps": 0,
+            "n_estimators": 2,
+            "n_folds": 2,
+            "min_samples_leaf": 1,
+            "budget": 6.0,
+        },
+    ],
+)
 class SubsetTreeClassifier(ContractClassifier):
-    """X."""
+    """A routing tree whose leaves buy different sets of features, all chosen together by held-out losses.
+
+    A set is not bought feature by feature: sets are compared by the log loss of boosters on rows that these
+    have not seen. The search starts from what is added one after another, and from what is left when the
+    columns of a booster on all of them are dropped one after another; then it exchanges columns for others as
+    long as the loss falls. So it finds columns that tell something only together.
+
+    A test splits a branch where two sets, one on each side, are worth more than the best one for all of its
+    rows: the first questions are chosen for what they make possible next. Both sides choose their sets on one
+    half of the rows and are judged by the other, and a test must gain ``caution`` standard errors. To test a
+    column that both sides need anyway costs nothing. Where no test is sure to gain, all rows buy the same
+    features. The answer of a branch is the mean of boosters on folds, stopped early by what each fold holds
+    out, so probabilities stay smooth where few features are bought. The budget is hard.
+
+    Parameters
+    ----------
+    costs : CostSheet, mapping, array, Series, path or None
+        Prices of the features; None means 1 each.
+    budget : float, optional
+        What each row may spend; None means the price of all features.
+    n_branches : int
+        Maximum number of leaves of the routing tree; with 1 all rows have the same features.
+    min_samples_branch : int
+        Minimum weight of the training rows of a branch.
+    caution : float
+        Standard errors by which a test must lower the held-out loss.
+    selection_rows : int
+        Rows that choose the set of a branch, its own first.
+    n_candidates : int
+        Columns that are tried out at each step; time grows with it.
+    n_swaps : int
+        The most exchanges of a column for others, for each branch.
+    growth_rows : int, optional
+        Rows that the booster of a branch is grown on, its own first; None means all.
+    outside_weight : float
+        Weight of the rows of other branches, 0 to 1.
+    n_estimators : int
+        Maximum number of boosting rounds per branch.
+    n_iter_no_change : int, optional
+        Rounds without a lower held-out loss after which a booster stops; None runs all.
+    n_folds : int
+        Folds, of which each has a booster in every branch.
+    learning_rate, max_depth, max_leaf_nodes, min_samples_leaf, l2_regularization, max_bins, class_weight
+        As in `farthing.boosting.GreedyMiserClassifier`.
+    random_state : int, RandomState or None
+        Chooses the folds, and the rows of other branches to learn from.
+    n_jobs : int, optional
+        Threads, as in joblib; any number gives the same model.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+        The labels.
+    routes_ : Forest
+        One tree. The value of a node has the number of the branch, -1 for inner nodes, and the scores of a
+        row that goes no further.
+    bought_ : ndarray of int64, shape (n_branches, n_bought)
+        The columns of each branch: those of the routes, then those it buys, in this order; -1 after the end.
+    forest_ : Forest
+        The boosters of all branches, one after another.
+    ends_ : ndarray of int64, shape (n_branches,)
+        The end of each branch's trees.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(600, 4))
+    >>> y = np.where(X[:, 0] > 0, X[:, 1], X[:, 2]) > 0  # the first column says which of two others matters
+    >>> model = SubsetTreeClassifier(budget=2, n_estimators=20, random_state=0).fit(X, y)
+    >>> sorted(np.sort(model.bought_, axis=1).tolist())
+    [[0, 1], [0, 2]]
+    """
 
     model_type = BranchingCascadeModel
     budget_kind = "hard"
@@ -202,9 +308,7 @@ class SubsetTreeClassifier(ContractClassifier):
         root = grower.grow(tuple(free_columns(costs).tolist()))
         return grower.forest(root, rows.n_classes)
 
-    def _booster(
-        self, table: BranchTable, own: Flags, order: NDArray[np.int64], columns: Subset
-    ) -> Forest:
+    def _booster(self, table: BranchTable, own: Flags, order: NDArray[np.int64], columns: Subset) -> Forest:
         """Return the booster of a branch, the mean of those of all folds."""
         factors: Floats = np.where(own, 1.0, self.outside_weight)
         order = order[factors[order] > 0]

@@ -25,7 +25,7 @@ _RIDGE: Final = 5.0
 _LEAST_FALL: Final = 1e-3
 # Losses are compared on this grid: a weight is then the same as repeating a row.
 _GRID: Final = 2.0**24
-# How many more columns than a set holds the search from all columns begins with, and its steps at most.
+# How many columns more than are affordable the search begins with that drops columns.
 _EXTRA: Final = 6
 
 
@@ -151,10 +151,7 @@ class SubsetSearch:
         return [
             column
             for column in order
-            if gains[column] > 0
-            and column != without
-            and not ledger.owned[column]
-            and ledger.affords(column)
+            if gains[column] > 0 and column != without and not ledger.owned[column] and ledger.affords(column)
         ]
 
     # Searching.
@@ -165,16 +162,30 @@ class SubsetSearch:
         Parameters
         ----------
         starts : sequence of tuple of int
-            Sets to begin with, in place of the first two.
+            Sets to begin with, in place of those that are made of all columns.
         """
         found = [self.filled(start) for start in starts]
         if not found:
-            found = [self.filled(self.fixed), self.filled(self._thinned())]
+            # What helps most alone may be in the way later, so there are several first steps.
+            found = [
+                self.filled(self.fixed),
+                self.filled(self.fixed, 1),
+                self.filled(self._thinned()),
+            ]
         return self.swapped(self._best_of(found))
 
-    def filled(self, columns: Subset) -> Subset:
-        """Add columns, each time the one that lowers the held-out loss most per price."""
-        while candidates := self.promising(columns)[: self.n_candidates]:
+    def filled(self, columns: Subset, n_candidates: int | None = None) -> Subset:
+        """Add columns, always the one of those tried out that lowers the held-out loss most per price.
+
+        Parameters
+        ----------
+        columns : tuple of int
+            What is owned.
+        n_candidates : int, optional
+            Columns that are tried out at each step; 1 takes the most promising one. None means as many as
+            the search has.
+        """
+        while candidates := self.promising(columns)[: n_candidates or self.n_candidates]:
             sets = [with_column(columns, column) for column in candidates]
             if len(sets) == 1:
                 columns = sets[0]

@@ -120,9 +120,7 @@ class TestSearch:
                     best = test
         return best
 
-    def _sums(
-        self, codes: NDArray[np.uint8], n_bins: int, sets: NDArray[np.int64]
-    ) -> tuple[Floats, Floats]:
+    def _sums(self, codes: NDArray[np.uint8], n_bins: int, sets: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Return sums of losses, (2, n_bins + 1, n_sets), and weights, (n_bins + 1,), of each bin."""
         place = self.half * (n_bins + 1) + codes
         sums = np.empty((2 * (n_bins + 1), len(sets)))

@@ -195,9 +195,7 @@ class SubsetTree:
             left=[place[id(node.children[0])] if node.children else -1 for node in order],
             right=[place[id(node.children[1])] if node.children else -1 for node in order],
             missing=[one.missing for one in tests],
-            category=[
-                start if len(word) else -1 for start, word in zip(starts.tolist(), words, strict=True)
-            ],
+            category=[start if len(word) else -1 for start, word in zip(starts.tolist(), words, strict=True)],
             category_words=np.concatenate(words),
             category_widths=self.bins.category_widths,
             value=[_class_weights(rows, node.own, n_classes) for node in order],

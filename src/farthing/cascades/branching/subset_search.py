@@ -204,7 +204,7 @@ class SubsetSearch:
     def _thinned(self) -> Subset:
         """Return an affordable set that is left when columns are dropped from those a free booster uses."""
         n_features = len(self.codes)
-        shares = self._all_shares(n_features)
+        shares = np.rint(self._all_shares(n_features) * _GRID)
         order = np.argsort(-shares, kind="stable").tolist()
         price = max(float(np.median(self.trainer.costs.own)), np.finfo(np.float64).tiny)
         most = int(min(n_features, self.limit / price + _EXTRA))
@@ -245,7 +245,7 @@ class SubsetSearch:
     def by_share(self, columns: Subset) -> list[int]:
         """Return the columns that may be removed, those that explain least of the booster's output first."""
         self.losses([columns])
-        shares = self._shares[columns]
+        shares = np.rint(self._shares[columns] * _GRID)
         return sorted((column for column in columns if column not in self.fixed), key=lambda c: shares[c])
 
     def _refilled(self, columns: Subset) -> Subset:

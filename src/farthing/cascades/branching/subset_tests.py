@@ -129,6 +129,8 @@ class TestSearch:
                 place, weights=self.losses[:, chosen] * self.weights, minlength=len(sums)
             )
         counts = np.bincount(codes, weights=self.weights, minlength=n_bins + 1)
+        # On a grid, so that equal sets stay equal in any order of the rows.
+        sums = np.rint(sums * _GRID) / _GRID
         return sums.reshape(2, n_bins + 1, len(sets)), counts
 
     def _judged(

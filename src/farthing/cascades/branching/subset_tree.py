@@ -151,7 +151,7 @@ class SubsetTree:
         strongest = search.by_share(columns)[::-1]
         sets: list[Subset] = []
         for column in self._forks(search, rest, codes):
-            for side in _sides(codes[column]):
+            for side in _sides(codes[column], search.weights):
                 found = search.promising(rest, without=removed, rows=side)[:1]
                 sets += [with_column(rest, other) for other in found]
                 # A side may need several columns that tell little of other rows.
@@ -168,7 +168,7 @@ class SubsetTree:
             tested = np.sort(np.argsort(-search.gains(search.fixed), kind="stable")[:_MOST_TESTED])
         gains = np.zeros(len(tested))
         for place, column in enumerate(tested.tolist()):
-            for side in _sides(codes[column]):
+            for side in _sides(codes[column], search.weights):
                 gains[place] += search.gains(rest, side).max()
         top = float(gains.max(initial=0.0)) or 1.0
         order = np.argsort(-np.rint(gains / top * _GRID), kind="stable")
@@ -211,11 +211,12 @@ def _filled(search: SubsetSearch, columns: Subset, rows: Flags) -> Subset:
     return columns
 
 
-def _sides(codes: NDArray[np.uint8]) -> list[Flags]:
-    """Return the rows on either side of the median, which should be about halves, none if all are equal."""
-    middle = np.median(codes)
-    low = codes < middle if 2 * (codes < middle).sum() > (codes > middle).sum() else codes <= middle
-    return [low, ~low] if low.any() and not low.all() else []
+def _sides(codes: NDArray[np.uint8], weights: Floats) -> list[Flags]:
+    """Return the rows up to a bin and those above it, as nearly halves as can be; none if all are equal."""
+    below = np.cumsum(np.bincount(codes, weights=weights))
+    distance = np.where(below < below[-1], np.abs(below - below[-1] / 2), np.inf)
+    low = codes <= int(np.argmin(distance))
+    return [low, ~low] if np.isfinite(distance).any() and low.any() else []
 
 
 @dataclass(frozen=True)

@@ -221,8 +221,8 @@ def page(board: Board, parts: dict[str, Sequence[str]]) -> str:
         f"at most {MOST_ROWS} rows to learn from; all methods at their defaults. Differences are paired, "
         "with standard errors over all splits of all tables. AUROC with more than two classes is the mean of "
         "each against the rest. The design and the settings of the subset tree were chosen on the first list "
-        "of tables, with these splits among others, so only the held-out tables are a fair comparison. Seconds "
-        "are processor time of a fit on one thread.",
+        "of tables, with these splits among others, so only the held-out tables are a fair comparison. "
+        "Seconds are processor time of a fit on one thread.",
     ]
     for (name, tables), what in itertools.product(parts.items(), ("AUROC", "accuracy")):
         text += [

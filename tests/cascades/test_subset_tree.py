@@ -1,4 +1,4 @@
-"""The subset tree: sets that are chosen together, tests that make different sets possible, and their account."""
+"""The subset tree: sets chosen together, tests that make different sets possible, and their account."""
 
 from itertools import product
 

@@ -9,7 +9,7 @@ import pytest
 from farthing.base import TrainingSet
 from farthing.cascades import SubsetTreeClassifier
 from farthing.cascades.branching.branch_table import BranchTable
-from farthing.cascades.branching.subset_search import SubsetSearch
+from farthing.cascades.branching.subset_search import SetBoosters, SubsetSearch
 from farthing.cascades.branching.subset_tests import TestSearch, crossed
 from farthing.costs import CostSheet, Group
 from farthing.learning.booster import TreeSettings
@@ -32,7 +32,9 @@ def search_on(X, y, sheet, limit, **changes):
     every = np.arange(len(X))
     options = {"fixed": (), "n_candidates": 3, "n_swaps": 4, **changes}
     trainer = table.trainer(every, np.ones(len(X)), n_folds=3)
-    return SubsetSearch(trainer, np.ones(len(X), dtype=bool), table.coarse, limit=limit, **options)
+    return SubsetSearch(
+        SetBoosters(trainer), np.ones(len(X), dtype=bool), table.coarse, limit=limit, **options
+    )
 
 
 def test_the_first_question_is_chosen_for_what_it_makes_possible():

@@ -28,7 +28,7 @@ from farthing.cascades.branching.routing_tree import (
     path_columns,
     with_branches,
 )
-from farthing.cascades.branching.subset_search import Subset, SubsetSearch
+from farthing.cascades.branching.subset_search import SetBoosters, Subset, SubsetSearch
 from farthing.cascades.branching.subset_tree import Node, SubsetTree
 from farthing.costs import CostsLike
 from farthing.learning.booster import TreeSettings
@@ -116,7 +116,8 @@ class SubsetTreeClassifier(ContractClassifier):
     growth_rows : int, optional
         Rows that the booster of a branch is grown on, its own first; None means all.
     outside_weight : float
-        Weight of the rows of other branches, 0 to 1.
+        Weight of the rows of other branches, 0 to 1. With 1 branches differ by what they buy alone, and each
+        learns how to use it from all rows.
     n_estimators : int
         Maximum number of boosting rounds per branch.
     n_iter_no_change : int, optional
@@ -187,12 +188,12 @@ class SubsetTreeClassifier(ContractClassifier):
         *,
         n_branches: int = 8,
         min_samples_branch: int = 100,
-        caution: float = 2.0,
+        caution: float = 1.0,
         selection_rows: int = 4000,
         n_candidates: int = 4,
         n_swaps: int = 4,
         growth_rows: int | None = None,
-        outside_weight: float = 0.3,
+        outside_weight: float = 1.0,
         n_estimators: int = 300,
         n_iter_no_change: int | None = 15,
         n_folds: int = 5,
@@ -277,16 +278,17 @@ class SubsetTreeClassifier(ContractClassifier):
         searched = replace(table, settings=quick)
         halves = stratified_folds(rows.values, rows.target, 2, np.random.RandomState(seed))
 
+        every = self._set_boosters(searched, np.ones(len(rows)), np.arange(len(rows)))
+
         def search_of(own: Flags, path: Subset) -> tuple[SubsetSearch, NDArray[np.int64]]:
             factors = np.where(own, 1.0, self.outside_weight)
             # The rows of the branch come first; others follow at random.
             order = np.lexsort((shuffled, ~own))
             numbers = np.sort(order[factors[order] > 0][: self.selection_rows])
-            trainer = replace(
-                searched.trainer(numbers, factors, _FOLDS), n_iter_no_change=_PATIENCE, ensemble=True
-            )
+            # If all branches learn from the same rows, a set has the same boosters in all of them.
+            shared = len(numbers) == len(rows) and self.outside_weight == 1
             search = SubsetSearch(
-                trainer=trainer,
+                boosters=every if shared else self._set_boosters(searched, factors, numbers),
                 own=own[numbers],
                 codes=searched.coarse[:, numbers],
                 fixed=path,
@@ -307,6 +309,11 @@ class SubsetTreeClassifier(ContractClassifier):
         )
         root = grower.grow(tuple(free_columns(costs).tolist()))
         return grower.forest(root, rows.n_classes)
+
+    def _set_boosters(self, table: BranchTable, factors: Floats, numbers: NDArray[np.int64]) -> SetBoosters:
+        """Return quick boosters on some rows, without any set yet."""
+        trainer = table.trainer(numbers, factors, _FOLDS)
+        return SetBoosters(replace(trainer, n_iter_no_change=_PATIENCE, ensemble=True))
 
     def _booster(self, table: BranchTable, own: Flags, order: NDArray[np.int64], columns: Subset) -> Forest:
         """Return the booster of a branch, the mean of those of all folds."""

@@ -30,16 +30,40 @@ _EXTRA: Final = 6
 
 
 @dataclass(frozen=True, eq=False)
-class SubsetSearch:
-    """Held-out losses of sets of columns, for the rows of one branch.
-
-    Every set that is looked at is judged by boosters of its own: each fold's booster scores the rows that the
-    fold holds out.
+class SetBoosters:
+    """Boosters on sets of columns: each fold's booster scores the rows that the fold holds out.
 
     Parameters
     ----------
     trainer : OutOfFoldTrainer
-        Rows of the branch, and others that its boosters learn from, and folds.
+        The rows and the folds.
+    scores : dict
+        Held-out scores with each set so far, shape (n_outputs, n_rows).
+    shares : dict
+        What each column explains of the output of each booster, shape (n_features,).
+    """
+
+    trainer: OutOfFoldTrainer
+    scores: dict[Subset, Floats] = field(default_factory=dict)
+    shares: dict[Subset, Floats] = field(default_factory=dict)
+
+    def grow(self, sets: Iterable[Subset]) -> None:
+        """Grow the boosters of sets that have none."""
+        new = [columns for columns in dict.fromkeys(sets) if columns not in self.scores]
+        grown = self.trainer.boosters([np.array(columns, dtype=np.int64) for columns in new])
+        for columns, booster in zip(new, grown, strict=True):
+            self.scores[columns] = booster.held_out
+            self.shares[columns] = explained_shares(booster.forest, booster.forest.node_values)
+
+
+@dataclass(frozen=True, eq=False)
+class SubsetSearch:
+    """Held-out losses of sets of columns, for the rows of one branch.
+
+    Parameters
+    ----------
+    boosters : SetBoosters
+        Boosters on rows of the branch and others; branches may share them.
     own : ndarray of bool, shape (n_rows,)
         Which of these rows are those of the branch.
     codes : ndarray of uint8, shape (n_features, n_rows)
@@ -54,22 +78,25 @@ class SubsetSearch:
         The most exchanges of a column for others.
     """
 
-    trainer: OutOfFoldTrainer
+    boosters: SetBoosters
     own: Flags
     codes: NDArray[np.uint8]
     fixed: Subset
     limit: float
     n_candidates: int
     n_swaps: int
-    _scores: dict[Subset, Floats] = field(default_factory=dict, init=False, repr=False)
-    _shares: dict[Subset, Floats] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def trainer(self) -> OutOfFoldTrainer:
+        """The rows, the folds and the loss."""
+        return self.boosters.trainer
 
     # Judging sets.
 
     @property
     def known(self) -> list[Subset]:
         """The sets that were judged so far."""
-        return list(self._scores)
+        return list(self.boosters.scores)
 
     @cached_property
     def weights(self) -> Floats:
@@ -82,18 +109,17 @@ class SubsetSearch:
 
     def losses(self, sets: Sequence[Subset]) -> Floats:
         """Return the mean loss of the rows of the branch with each set, shape (n_sets,)."""
-        new = [columns for columns in dict.fromkeys(sets) if columns not in self._scores]
-        grown = self.trainer.boosters([np.array(columns, dtype=np.int64) for columns in new])
-        for columns, booster in zip(new, grown, strict=True):
-            self._scores[columns] = booster.held_out[:, self.own]
-            self._shares[columns] = explained_shares(booster.forest, booster.forest.node_values)
+        self.boosters.grow(sets)
         means = [np.average(self.row_losses(columns), weights=self.weights) for columns in sets]
         return np.asarray(np.rint(np.array(means) * _GRID) / _GRID)
 
     def row_losses(self, columns: Subset) -> Floats:
         """Return the loss of each row of the branch with a set that was judged, shape (n_own,)."""
         target = self.trainer.rows.target[self.own]
-        return self.trainer.loss.values(target, self._scores[columns])
+        return self.trainer.loss.values(target, self._scores(columns))
+
+    def _scores(self, columns: Subset) -> Floats:
+        return np.ascontiguousarray(self.boosters.scores[columns][:, self.own])
 
     def _best_of(self, sets: Sequence[Subset]) -> Subset:
         return sets[int(np.argmin(self.losses(sets)))]
@@ -128,7 +154,7 @@ class SubsetSearch:
         """
         self.losses([columns])
         gradients, hessians = self.trainer.loss.steps(
-            self.trainer.rows.target[self.own], self._scores[columns]
+            self.trainer.rows.target[self.own], self._scores(columns)
         )
         weights = self.weights if rows is None else self.weights * rows
         curvature = np.ones_like(gradients) if hessians is None else hessians
@@ -245,7 +271,7 @@ class SubsetSearch:
     def by_share(self, columns: Subset) -> list[int]:
         """Return the columns that may be removed, those that explain least of the booster's output first."""
         self.losses([columns])
-        shares = np.rint(self._shares[columns] * _GRID)
+        shares = np.rint(self.boosters.shares[columns] * _GRID)
         return sorted((column for column in columns if column not in self.fixed), key=lambda c: shares[c])
 
     def _refilled(self, columns: Subset) -> Subset:

@@ -128,7 +128,7 @@ class TestSearch:
             sums[:, number] = np.bincount(
                 place, weights=self.losses[:, chosen] * self.weights, minlength=len(sums)
             )
-        counts = np.bincount(codes, weights=self.weights, minlength=n_bins + 1)
+        counts: Floats = np.bincount(codes, weights=self.weights, minlength=n_bins + 1).astype(np.float64)
         # On a grid, so that equal sets stay equal in any order of the rows.
         sums = np.rint(sums * _GRID) / _GRID
         return sums.reshape(2, n_bins + 1, len(sets)), counts

@@ -246,4 +246,5 @@ class _Arrays:
 
 
 def _class_weights(rows: TrainingSet, own: Flags, n_classes: int) -> Floats:
-    return np.bincount(rows.target[own], weights=rows.weights[own], minlength=n_classes)
+    counts = np.bincount(rows.target[own], weights=rows.weights[own], minlength=n_classes)
+    return counts.astype(np.float64)

@@ -43,7 +43,11 @@ from farthing.typing import Flags, Floats
 _ROUNDS: Final = 60
 _RATE: Final = 0.2
 _PATIENCE: Final = 5
-_FOLDS: Final = 3
+_LEAST_FOLDS: Final = 3
+# Folds by default, up to some rows and above: few rows say little of a set, and boosters are fast there.
+_FEW_ROWS: Final = 1000
+_FOLDS_OF_FEW: Final = 10
+_FOLDS_OF_MANY: Final = 5
 
 
 def _auto(context: SweepContext) -> Mapping[str, Any] | None:
@@ -122,8 +126,9 @@ class SubsetTreeClassifier(ContractClassifier):
         Maximum number of boosting rounds per branch.
     n_iter_no_change : int, optional
         Rounds without a lower held-out loss after which a booster stops; None runs all.
-    n_folds : int
-        Folds, of which each has a booster in every branch.
+    n_folds : int, optional
+        Folds, of which each has a booster in every branch; sets are compared by half as many. None means 10
+        up to 1,000 rows and 5 above.
     learning_rate, max_depth, max_leaf_nodes, min_samples_leaf, l2_regularization, max_bins, class_weight
         As in `farthing.boosting.GreedyMiserClassifier`.
     random_state : int, RandomState or None
@@ -168,7 +173,7 @@ class SubsetTreeClassifier(ContractClassifier):
         "outside_weight": [SHARE],
         "n_estimators": [at_least(1)],
         "n_iter_no_change": [at_least(1), None],
-        "n_folds": [at_least(2)],
+        "n_folds": [at_least(2), None],
         "learning_rate": [POSITIVE],
         "max_depth": [at_least(0), None],
         "max_leaf_nodes": [at_least(1), None],
@@ -196,7 +201,7 @@ class SubsetTreeClassifier(ContractClassifier):
         outside_weight: float = 1.0,
         n_estimators: int = 300,
         n_iter_no_change: int | None = 15,
-        n_folds: int = 5,
+        n_folds: int | None = None,
         learning_rate: float = 0.08,
         max_depth: int | None = 4,
         max_leaf_nodes: int | None = None,
@@ -312,14 +317,20 @@ class SubsetTreeClassifier(ContractClassifier):
 
     def _set_boosters(self, table: BranchTable, factors: Floats, numbers: NDArray[np.int64]) -> SetBoosters:
         """Return quick boosters on some rows, without any set yet."""
-        trainer = table.trainer(numbers, factors, _FOLDS)
+        trainer = table.trainer(numbers, factors, max(_LEAST_FOLDS, self._n_folds(table) // 2))
         return SetBoosters(replace(trainer, n_iter_no_change=_PATIENCE, ensemble=True))
+
+    def _n_folds(self, table: BranchTable) -> int:
+        """Return the number of folds of the boosters of branches."""
+        if self.n_folds is not None:
+            return self.n_folds
+        return _FOLDS_OF_FEW if len(table.rows) <= _FEW_ROWS else _FOLDS_OF_MANY
 
     def _booster(self, table: BranchTable, own: Flags, order: NDArray[np.int64], columns: Subset) -> Forest:
         """Return the booster of a branch, the mean of those of all folds."""
         factors: Floats = np.where(own, 1.0, self.outside_weight)
         order = order[factors[order] > 0]
-        trainer = table.trainer(np.sort(order[: self.growth_rows]), factors, self.n_folds)
+        trainer = table.trainer(np.sort(order[: self.growth_rows]), factors, self._n_folds(table))
         trainer = replace(trainer, n_iter_no_change=self.n_iter_no_change, ensemble=True)
         return trainer.booster(np.array(columns, dtype=np.int64)).forest
 

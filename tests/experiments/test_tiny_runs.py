@@ -25,6 +25,7 @@ BUNDLED = {
     "free_rider",
     "front_door",
     "guarantees",
+    "hard_budgets",
     "miser_accuracy",
     "quoted_figures",
     "panels",

@@ -1,7 +1,7 @@
 """Cascades: easy rows stop early, the others buy more features."""
 
 from farthing.cascades.astc import ASTCClassifier, ASTCRegressor
-from farthing.cascades.branching import BranchingCascadeClassifier
+from farthing.cascades.branching import BranchingCascadeClassifier, SubsetTreeClassifier
 from farthing.cascades.cronus import CronusClassifier, CronusRanker
 from farthing.cascades.cstc import CSTCClassifier, CSTCRanker, CSTCRegressor
 from farthing.cascades.dag import DAGClassifier, WeightedGateClassifier
@@ -24,5 +24,6 @@ __all__ = [
     "MiserCascadeRegressor",
     "QueryAsk",
     "QueryWalk",
+    "SubsetTreeClassifier",
     "WeightedGateClassifier",
 ]

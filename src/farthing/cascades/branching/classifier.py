@@ -20,7 +20,7 @@ from farthing.base.parameters import (
 )
 from farthing.cascades.branching.branch_table import BranchTable
 from farthing.cascades.branching.feature_selection import owned_columns, select_features
-from farthing.cascades.branching.model import BranchingCascadeModel
+from farthing.cascades.branching.model import BranchingCascadeModel, padded
 from farthing.cascades.branching.routing_tree import (
     branch_numbers,
     nearest_rows,
@@ -229,7 +229,7 @@ class BranchingCascadeClassifier(ContractClassifier):
             **rows.header(prior=loss.start(rows.target, rows.weights), budget=cap),
             forest=Forest.concat(forests),
             routes=routes,
-            bought=_padded([columns for columns, _ in branches]),
+            bought=padded([columns for columns, _ in branches]),
             ends=np.cumsum([forest.n_trees for forest in forests], dtype=np.int64),
         )
 
@@ -280,11 +280,3 @@ class BranchingCascadeClassifier(ContractClassifier):
         numbers = np.sort(order[: self.growth_rows])
         booster = table.trainer(numbers, factors).final_forest(owned_columns(ledger), self.n_estimators)
         return columns, booster
-
-
-def _padded(columns: list[list[int]]) -> NDArray[np.int64]:
-    """Return the columns of each branch as rows of one array, with -1 after the end."""
-    padded = np.full((len(columns), max(1, *map(len, columns))), -1, dtype=np.int64)
-    for branch, own in enumerate(columns):
-        padded[branch, : len(own)] = own
-    return padded

@@ -161,3 +161,11 @@ class BranchingCascadeModel(TreeModel, ClassifierModel):
             known = [-1, *self.columns(branch).tolist()]
             if not np.isin([*tested.tolist(), *path_columns(self.routes, leaf)], known).all():
                 raise ValueError("a branch tests a feature that it does not buy")
+
+
+def padded(columns: list[list[int]]) -> NDArray[np.int64]:
+    """Return the columns of each branch as rows of one array, with -1 after the end."""
+    padded = np.full((len(columns), max(1, *map(len, columns))), -1, dtype=np.int64)
+    for branch, own in enumerate(columns):
+        padded[branch, : len(own)] = own
+    return padded

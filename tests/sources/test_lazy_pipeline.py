@@ -274,6 +274,8 @@ def test_the_cheapest_model_that_is_nearly_as_good() -> None:
         (float(np.mean(made.prediction == Y[new])), float(made.spent.mean()))
         for _, _, made in whole.model_.decide_variants(table)
     ]
+    on_path = [point.model.decide(table) for point in whole.model_.path().points]
+    points += [(float(np.mean(made.prediction == Y[new])), float(made.spent.mean())) for made in on_path]
     best = max(score for score, _ in points)
     for within in (0.0, 0.05, 1.0):
         found = whole.cheapest(X[new], Y[new], within=within)

@@ -34,11 +34,14 @@ class Ladder:
         The rung of the model that pays the full price.
     make : callable
         From a rung to the variant.
+    is_ordered : bool
+        Whether the order cannot be wrong, as that of the thresholds of one gate: no rows are asked for it.
     """
 
     rungs: tuple[Any, ...]
     whole: Any
     make: Callable[[Any], BudgetedEstimator]
+    is_ordered: bool = False
 
 
 @runtime_checkable
@@ -70,6 +73,8 @@ def by_spend(ladder: Ladder, X: Any) -> Ladder:
     X : array or frame, shape (n_rows, n_features)
         Rows that are not in the test.
     """
+    if ladder.is_ordered:
+        return ladder
     made = {rung: ladder.make(rung) for rung in ladder.rungs}
     spends = {rung: float(np.mean(model.spend(X))) for rung, model in made.items()}
     return replace(ladder, rungs=tuple(sorted(ladder.rungs, key=spends.__getitem__)))

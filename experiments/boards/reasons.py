@@ -279,7 +279,7 @@ def place(folder: Path, what: str, table: str, method: str, n_walks: int) -> Pat
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure all pairs and write the page."""
     parser = options(__doc__)
-    parser.add_argument("--walks", type=int, default=1000)
+    parser.add_argument("--walks", type=int, default=3000)
     parser.add_argument("--only", choices=("slopes", "times"), help="measure one of them, and write no page")
     args = parse(parser, NAME, arguments)
     tables, methods = (("thyroid",), ("tree", "miser cascade")) if args.tiny else (TABLES, tuple(METHODS))
@@ -295,7 +295,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         results = [one | own for one, own in zip(results, timed, strict=True)]
     if args.only is not None:
         return
-    arguments = [] if n_walks in (10, 1000) else ["--walks", str(n_walks)]
+    arguments = [] if n_walks in (10, 3000) else ["--walks", str(n_walks)]
     write_page(args.out, NAME, page(results), command(NAME, *arguments))
 
 

@@ -449,3 +449,32 @@ def test_terms_squares_and_products_are_those_of_scikit_learn() -> None:
     terms = LinearDesign.of(X, Schema.learn(X), np.full(20, 0.05), 1).zeros
     expected = PolynomialFeatures(2, include_bias=False).fit_transform(terms.terms(X))
     np.testing.assert_allclose(expand(terms, X), expected)
+
+
+@pytest.mark.parametrize("policy_learner", ["linear", None])
+def test_gates_by_confidence_are_one_threshold_of_the_probability_of_an_error(policy_learner) -> None:
+    random = np.random.default_rng(4)
+    X = random.normal(size=(600, 3))
+    y = (X @ [1.0, 1.0, 1.0] + 0.3 * random.normal(size=600) > 0).astype(int)
+    settings = {**FAST, "n_estimators": 15, "policy_estimators": 40, "policy_learner": policy_learner}
+    model = DAGClassifier([1.0, 4.0, 4.0], sensors={"cheap": [0], "dear": [1, 2]}, **settings)
+    plain = model.fit(X[:400], y[:400]).fitted_
+    gated = model.set_params(confidence_gates=True).fit(X[:400], y[:400]).fitted_
+    # The learned policies are the same; the gates are one more level, before that which buys nothing.
+    assert len(gated.tradeoffs) == len(plain.tradeoffs) + 1
+    level, new = len(gated.tradeoffs) - 2, X[400:]
+    points = np.flatnonzero(gated.path_levels == level)
+    np.testing.assert_array_equal(np.delete(gated.path_risk, points), plain.path_risk)
+    # Of the sets the cheap one comes first, and its classifier is the one that is asked.
+    cheap = int(np.flatnonzero((gated.states == [True, False, False]).all(axis=1))[0])
+    errors = 1 - gated.probabilities(cheap, new).max(axis=1)
+    for point in points.tolist():
+        bought = gated.at_point(point).outputs(new)[1]
+        assert bought[:, 0].all()
+        sent, limit = bought[:, 1], gated.path_offsets[point]
+        # Trees give the probability in steps, linear scores give it but for a small penalty.
+        near = np.abs(errors - limit) < (0.002 if policy_learner else 0.05)
+        np.testing.assert_array_equal(sent[~near], errors[~near] > limit)
+    assert 0 < np.mean([gated.at_point(point).outputs(new)[1][:, 1].mean() for point in points.tolist()]) < 1
+    with pytest.raises(ValueError, match="confidence_gates needs"):
+        model.set_params(scores_in_policy=False).fit(X, y)

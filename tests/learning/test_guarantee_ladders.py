@@ -14,6 +14,7 @@ from farthing.cascades import EarlyExitClassifier, MiserCascadeClassifier
 from farthing.costs import CostSheet
 from farthing.datasets import load_thyroid
 from farthing.forests import BudgetTreeClassifier, PrunedForestClassifier
+from farthing.learning.guarantees.ladders import by_spend
 
 DATA = load_thyroid()
 X, Y = np.asarray(DATA.X, dtype=float)[:3000], np.asarray(DATA.y)[:3000]
@@ -50,6 +51,7 @@ def test_the_mean_spend_stays_within_the_budget(make):
     kept = certify(model, X[TEST], Guarantee(budget=budget))
     assert kept.certificate_.spend <= budget
     assert np.mean(kept.spend(X[NEW])) <= budget
+    assert by_spend(ladder, X[LEARN]) is ladder, "its order needs no rows"
     # The boldest of the variants that are certified, not merely one of them.
     assert np.mean(kept.spend(X[TEST])) >= spends[0]
 

@@ -136,6 +136,18 @@ def test_text_works_and_survives_its_file(tmp_path: Path) -> None:
     np.testing.assert_array_equal(loaded.predict_proba(texts), pipeline.predict_proba(texts))
 
 
+def test_a_vocabulary_may_hold_the_words_that_files_use(tmp_path: Path) -> None:
+    texts = ["__class__ __module__ file", "__loader__ __id__ content", "__class__ content", "file"] * 20
+    words = CountVectorizer(token_pattern=r"\S+")
+    pipeline = LazyPipeline([("words", words)], BudgetTreeClassifier(), costs={"words": 1.0})
+    pipeline.fit(texts, ["a", "b", "a", "b"] * 20)
+    with pytest.warns(TrustWarning, match="CountVectorizer"):
+        pipeline.save(tmp_path / "code.farthing")
+    trusted = ["sklearn.feature_extraction.text.CountVectorizer"]
+    loaded = farthing.load(tmp_path / "code.farthing", trusted=trusted)
+    np.testing.assert_array_equal(loaded.predict_proba(texts), pipeline.predict_proba(texts))
+
+
 def test_files_keep_every_bit_and_are_checked(fitted: LazyPipeline, tmp_path: Path) -> None:
     parts = blocks()[:2]
     pipeline = LazyPipeline(parts, fitted.model, costs={"cheap": 1, "products": 5}, batch_size=50).fit(X, Y)
@@ -262,6 +274,8 @@ def test_the_cheapest_model_that_is_nearly_as_good() -> None:
         (float(np.mean(made.prediction == Y[new])), float(made.spent.mean()))
         for _, _, made in whole.model_.decide_variants(table)
     ]
+    on_path = [point.model.decide(table) for point in whole.model_.path().points]
+    points += [(float(np.mean(made.prediction == Y[new])), float(made.spent.mean())) for made in on_path]
     best = max(score for score, _ in points)
     for within in (0.0, 0.05, 1.0):
         found = whole.cheapest(X[new], Y[new], within=within)

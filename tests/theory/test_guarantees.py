@@ -13,6 +13,7 @@ from farthing.base import Certificate
 from farthing.cascades import MiserCascadeClassifier, MiserCascadeRegressor
 from farthing.errors import FileError, GuaranteeError
 from farthing.forests import BudgetTreeClassifier, PrunedForestClassifier
+from farthing.learning.guarantees.ladders import by_spend
 from farthing.learning.guarantees.p_values import betting, binomial
 from farthing.store import codec
 
@@ -119,14 +120,17 @@ def problem():
     return model.fit(values[:500], labels[:500]), values[500:]
 
 
-def test_the_budget_is_broken_as_seldom_as_stated(problem):
+@pytest.mark.parametrize("n_learned", [0, 500], ids=["nominal order", "order of learned rows"])
+def test_the_budget_is_broken_as_seldom_as_stated(problem, n_learned):
     model, values = problem
+    # Rows that are not drawn again below, as the test must not see what orders its variants.
+    learned, values = (values[:n_learned] if n_learned else None), values[n_learned:]
     rng, budget, error = np.random.default_rng(4), 6.0, 0.2
     failures, spends = 0, []
     means = {}
     for _ in range(25):
         some = rng.choice(len(values), 250, replace=False)
-        kept = certify(model, values[some], Guarantee(budget=budget, confidence=1 - error))
+        kept = certify(model, values[some], Guarantee(budget=budget, confidence=1 - error), learned=learned)
         nominal = kept.budget
         if nominal not in means:
             means[nominal] = kept.spend(values).mean()
@@ -135,6 +139,28 @@ def test_the_budget_is_broken_as_seldom_as_stated(problem):
         assert kept.certificate_.spend <= budget
     assert failures <= binom.ppf(1 - 1e-4, 25, error)
     assert np.mean(spends) > 0.6 * budget  # not by spending nothing
+
+
+class OutOfOrder(MiserCascadeClassifier):
+    """A cascade whose nominal order puts a model without a limit before all others."""
+
+    def guarantee_ladder(self, guarantee):
+        found = super().guarantee_ladder(guarantee)
+        return replace(found, rungs=(1e6, *found.rungs))
+
+
+def test_learned_rows_put_variants_in_order(problem):
+    model, values = problem
+    spoilt = OutOfOrder(**model.get_params()).adopt(model.fitted_)
+    guarantee, test, learned = Guarantee(budget=6.0), values[:500], values[500:1000]
+    with pytest.raises(GuaranteeError, match="too few"):
+        certify(spoilt, test, guarantee)
+    ordered = certify(spoilt, test, guarantee, learned=learned)
+    assert ordered.budget == certify(model, test, guarantee, learned=learned).budget
+    ladder = by_spend(spoilt.guarantee_ladder(guarantee), learned)
+    spends = [float(ladder.make(rung).spend(learned).mean()) for rung in ladder.rungs]
+    assert spends == sorted(spends)
+    assert ladder.rungs[0] < 1e6
 
 
 def test_the_agreement_is_broken_as_seldom_as_stated(problem):

@@ -41,7 +41,7 @@ from farthing.frontier.last_fit import Delivery, deliver_again, mixed_with, pick
 from farthing.frontier.sweep import run_sweep
 from farthing.frontier.sweep_run import all_cores
 from farthing.frontier.weighed_choice import weighed_fit
-from farthing.learning.guarantees import Ladder, certify, nominal_budgets
+from farthing.learning.guarantees import Ladder, certify, nominal_budgets, ordering_rows
 from farthing.table import PreparedTable
 
 # The part of a time limit that the sweep may take; the rest is for the fit on all rows.
@@ -201,7 +201,9 @@ class BudgetedBase(BudgetedEstimator):
         learned, tested = np.sort(order[n_tested:]), np.sort(order[:n_tested])
         within: Self = clone(self).set_params(guarantee=None, budget=guarantee.budget)
         within.fit(table.take(learned), target[learned])
-        return self.adopt(certify(within, table.take(tested), guarantee).fitted_)
+        ordering = table.take(learned[ordering_rows(len(learned))])
+        made = certify(within, table.take(tested), guarantee, learned=ordering)
+        return self.adopt(made.fitted_)
 
     def guarantee_ladder(self, guarantee: Guarantee) -> Ladder:
         """Return the variants of the chosen fit at nominal budgets."""

@@ -38,6 +38,7 @@ from farthing.sources.lazy_blocks import (
     held_out_rows,
     specified,
 )
+from farthing.sources.lazy_choice import cheapest_model
 from farthing.sources.lazy_rounds import Computed, Limits, as_floats, predict_in_rounds
 from farthing.sources.source import Source
 from farthing.sources.source_set import Sources
@@ -171,8 +172,8 @@ class LazyPipeline(BaseEstimator):  # type: ignore[misc]
     def cheapest(self, X: Any, y: Any, *, within: float = 0.005, sample_weight: Any = None) -> LazyPipeline:
         """Return the pipeline with the cheapest model of the fit that is nearly as good as the best one.
 
-        One fit may contain the models of many budgets (``model_.variants()``). All of them decide about the
-        given rows, for which every block is computed.
+        One fit may contain the models of many budgets (``model_.variants()``), and of all points of a path
+        (``model_.path()``). All of them decide about the given rows, for which every block is computed.
 
         Parameters
         ----------
@@ -195,17 +196,9 @@ class LazyPipeline(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         metric = accuracy_score if _classifies(self) else r2_score
         table = feature_table(self.blocks_, self.features(X))
-        found = [
-            (
-                float(metric(y, made.prediction, sample_weight=sample_weight)),
-                float(np.average(made.spent, weights=sample_weight)),
-                model,
-            )
-            for _, model, made in self.model_.decide_variants(table)
-        ]
-        best = max(score for score, _, _ in found)
-        # Of equal spends the better one.
-        _, _, model = min((each for each in found if each[0] >= best - within), key=lambda e: (e[1], -e[0]))
+        model = cheapest_model(
+            self.model_, table, y, metric=metric, within=within, sample_weight=sample_weight
+        )
         made: LazyPipeline = clone(self)
         return made.adopt(self.blocks_, model)
 

@@ -93,10 +93,11 @@ def _archive(schema: str, parts: Any) -> bytes:
 
 def _untrusted(data: bytes, plain: Any) -> set[str]:
     """Return the types in an archive that skops does not trust, or whose native code nobody checks."""
-    named = {(node.get("__module__"), node.get("__class__")) for node in nodes(plain)}
+    # A vocabulary may hold the word "__class__"; what it leads to is no name.
+    pairs = ((node.get("__module__"), node.get("__class__")) for node in nodes(plain))
     return {*_skops().get_untrusted_types(data=data)} | {
         f"{module}.{name}"
-        for module, name in named
+        for module, name in pairs
         if isinstance(module, str) and isinstance(name, str) and not is_allowed(module, name)
     }
 

@@ -203,7 +203,7 @@ class AdaptClassifier(GuaranteedMixin, UnlabelledValidationMixin, ContractClassi
         def make(threshold: float) -> AdaptClassifier:
             return self.variant({}, replace(self.fitted_.at(threshold), certificate=None))
 
-        return Ladder(tuple(rungs), -np.inf, make)
+        return Ladder(tuple(rungs), -np.inf, make, is_ordered=True)
 
     # Predicting.
 

@@ -17,12 +17,15 @@ from farthing.cascades.dag.policy_learners import CERTAIN, Evidence, PolicyLearn
 from farthing.cascades.dag.state_learners import StateLearner
 from farthing.cascades.dag.state_scores import policy_scores, stopping_losses
 from farthing.cascades.dag.tournament import Rule
+from farthing.costs import per_price
 from farthing.deadline import check_deadline
 from farthing.learning.folds import Fold
 from farthing.typing import Floats, Integers
 
 LEARNED: Final = -1
 """The first entry of the order of actions where a policy is learned."""
+# What a purchase costs at least when falls of the loss are compared per unit of price.
+_LEAST_PRICE: Final = 1e-300
 NO_PLACE: Final = -1
 """The place of a state without a classifier, or without a learned policy."""
 
@@ -206,9 +209,12 @@ class BackwardPass:
         found = CostToGo(*np.empty((2, len(levels.offsets), len(self.rows))))
         for level, tradeoff in enumerate(levels.tradeoffs.tolist()):
             points = np.flatnonzero(levels.point_levels == level).tolist()
-            order, scores = self._fixed_order(state, edges, tradeoff, points[0]), None
+            costs, known = edges.costs(tradeoff, points[0]), evidence
+            if level == levels.gates:
+                costs, known = self._gate_costs(state, edges, points[-1]), evidence and evidence.last_column()
+            order, scores = self._fixed_order(state, costs, tradeoff), None
             if order is None:
-                parts, scores = self._learn_policy(evidence, edges.costs(tradeoff, points[0]))
+                parts, scores = self._learn_policy(known, costs)
                 table.add(level, state, parts)
             else:
                 table.orders[level, state, : len(order)] = order
@@ -253,16 +259,35 @@ class BackwardPass:
 
     # Policies.
 
-    def _fixed_order(self, state: int, edges: StateEdges, tradeoff: float, point: int) -> list[int] | None:
+    def _gate_costs(self, state: int, edges: StateEdges, point: int) -> Floats:
+        """Return costs of actions by which rows go on whose error is likelier than the offset.
+
+        Stopping costs the probability of an error. The purchase that lowers the mean loss most per unit of
+        price, at a point where few rows go on behind it, costs nothing; others are taken only where it cannot
+        be paid for. Where nothing is owned all rows go on.
+        """
+        weights, n_rows = self.rows.weights, len(self.rows)
+        now = np.average(edges.losses, weights=weights)
+        falls = [now - np.average(there.loss[point], weights=weights) for there in edges.ahead]
+        spends = [np.average(there.spend[point], weights=weights) for there in edges.ahead]
+        rates = per_price(np.array(falls), np.maximum(edges.prices + np.array(spends), _LEAST_PRICE))
+        ranks = np.argsort(np.argsort(-rates, kind="stable"), kind="stable")
+        errors = np.full(n_rows, 2.0 * len(ranks))
+        if self.graph.states[state].any():
+            # An error is never likelier than 1, so that stopping is before the second purchase.
+            errors = 1 - self._probabilities[state].max(axis=1)
+        return np.column_stack([errors, np.tile(2.0 * ranks, (n_rows, 1))])
+
+    def _fixed_order(self, state: int, costs: Floats, tradeoff: float) -> list[int] | None:
         """Return the actions in their order of preference, where that is the same for every row."""
-        actions = list(range(1 + len(edges.ahead)))
+        actions = list(range(costs.shape[1]))
         if len(actions) == 1 or tradeoff == np.inf:
             return [0]
         if tradeoff == 0 or self.graph.forced[state]:
             # Free is free: without a trade-off the last state answers, as a model that ignores prices does.
             return [*actions[1:], 0]
         if not self.graph.states[state].any():
-            means = np.average(edges.costs(tradeoff, point), axis=0, weights=self.rows.weights)
+            means = np.average(costs, axis=0, weights=self.rows.weights)
             return [int(action) for action in np.argsort(means, kind="stable")]
         return None
 

@@ -60,6 +60,7 @@ class StateGraphClassifier(AnyBudgetMixin, ValidatedMixin, ContractClassifier):
     state_classifier: Any
     policy_learner: Any
     scores_in_policy: bool
+    confidence_gates: bool = False
     n_estimators: int
     n_iter_no_change: int | None
     learning_rate: float
@@ -86,6 +87,8 @@ class StateGraphClassifier(AnyBudgetMixin, ValidatedMixin, ContractClassifier):
         graph = self._graph(rows) if rows.n_classes > 1 else StateGraph.root_alone(len(rows.schema))
         folds = self._folds(rows)
         rule = RULES[self.policy]
+        if self.confidence_gates and not (rule.regresses and self.scores_in_policy):
+            raise ValueError("confidence_gates needs policy='regression' and scores_in_policy=True")
         learning = BackwardPass(
             rows,
             graph,
@@ -98,7 +101,13 @@ class StateGraphClassifier(AnyBudgetMixin, ValidatedMixin, ContractClassifier):
             float(self.evaluation_cost),
         )
         levels = Levels.of(
-            float(self.tradeoff), self.n_tradeoffs, learning.gain(), graph=graph, costs=rows.costs, rule=rule
+            float(self.tradeoff),
+            self.n_tradeoffs,
+            learning.gain(),
+            graph=graph,
+            costs=rows.costs,
+            rule=rule,
+            gates=bool(self.confidence_gates),
         )
         learned = learning.run(levels)
         sheet = rows.costs

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from farthing.base import TrainingSet, documented, register
-from farthing.base.parameters import SHARE, between, one_of
+from farthing.base.parameters import BOOLEAN, SHARE, between, one_of
 from farthing.cascades.dag.base import StateGraphClassifier
 from farthing.cascades.dag.graph import StateGraph
 from farthing.cascades.dag.parameters import CONSTRAINTS, TEXTS
@@ -36,6 +36,7 @@ _N_SUBSETS: Final = 4
             "n_subsets": 1,
             "subset_share": 0.6,
         },
+        {"confidence_gates": True, "n_tradeoffs": 1, "n_estimators": 3, "n_folds": 2, "n_subsets": 2},
         {
             "tradeoff": 0.002,
             "n_tradeoffs": 1,
@@ -85,6 +86,11 @@ class DAGClassifier(StateGraphClassifier):
         How costs become a policy: a tournament of binary problems, in which rows are weighted by the
         difference of their two costs; or a regression of the cost of each action, of which the least is
         taken.
+    confidence_gates : bool
+        Whether the fit also has the simplest policies: a row goes on where its state's classifier is less
+        sure than a threshold, the same at all states, and buys what is the best on average. A budget, or
+        `LazyPipeline.cheapest`, chooses among these thresholds and the learned policies. It needs the
+        regression and the scores in policies.
     {learners}
 
     Attributes
@@ -121,6 +127,7 @@ class DAGClassifier(StateGraphClassifier):
         "n_subsets": [between(1, MOST_SENSORS - 1), one_of("auto"), None],
         "subset_share": [SHARE],
         "policy": [one_of("filter_tree", "regression")],
+        "confidence_gates": [BOOLEAN],
     }
 
     def __init__(
@@ -138,6 +145,7 @@ class DAGClassifier(StateGraphClassifier):
         state_classifier: Any = None,
         policy_learner: Any = "linear",
         scores_in_policy: bool = True,
+        confidence_gates: bool = False,
         n_estimators: int = 100,
         n_iter_no_change: int | None = 5,
         learning_rate: float = 0.2,
@@ -166,6 +174,7 @@ class DAGClassifier(StateGraphClassifier):
         self.state_classifier = state_classifier
         self.policy_learner = policy_learner
         self.scores_in_policy = scores_in_policy
+        self.confidence_gates = confidence_gates
         self.n_estimators = n_estimators
         self.n_iter_no_change = n_iter_no_change
         self.learning_rate = learning_rate

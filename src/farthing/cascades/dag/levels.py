@@ -14,6 +14,13 @@ from farthing.typing import Floats, Integers
 
 # The smallest of the further trade-offs: buying everything costs this share of what it gains.
 _LEAST_SHARE: Final = 0.02
+# Probabilities of an error above which a gate by confidence sends a row on.
+_ERRORS: Final = (
+    0.0, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.35, 0.4,
+    0.45, 0.5, 0.6, 0.7,
+)  # fmt: skip
+NO_GATES: Final = -1
+"""The level of gates by confidence where there are none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,16 +30,20 @@ class Levels:
     Attributes
     ----------
     tradeoffs : ndarray of float64, shape (n_levels,)
-        Ascending; the first is the one asked for. The last level, infinite, buys nothing.
+        Ascending; the first is the one asked for. The last level, infinite, buys nothing. Before it there
+        may be that of gates by confidence, which have the smallest one above zero, but do not use it.
     point_levels : ndarray of int64, shape (n_points,)
         The level of each point.
     offsets : ndarray of float64, shape (n_points,)
         The offset of each point; the first point of a level has none.
+    gates : int
+        The level whose policies compare the probability of an error with the offset; `NO_GATES` without.
     """
 
     tradeoffs: Floats
     point_levels: Integers
     offsets: Floats
+    gates: int = NO_GATES
 
     @classmethod
     def of(
@@ -44,6 +55,7 @@ class Levels:
         graph: StateGraph,
         costs: CostSheet,
         rule: Rule,
+        gates: bool = False,
     ) -> Levels:
         """Choose trade-offs by the gain of buying everything, and by the prices.
 
@@ -57,6 +69,8 @@ class Levels:
             How much less a row loses on average in the last state than in the root.
         graph, costs, rule
             What can be bought, the prices, and how policies are learned.
+        gates : bool
+            Whether there are gates by confidence.
         """
         whole = costs.total(graph.states[-1])
         firsts = graph.prices(0, costs)
@@ -77,4 +91,11 @@ class Levels:
             found = [0.0, *(offset for offset in tried if offset != 0)]
             point_levels += [level] * len(found)
             offsets += found
-        return cls(np.array(tradeoffs), np.array(point_levels, dtype=np.int64), np.array(offsets))
+        number = NO_GATES
+        if gates:
+            number, small = len(tradeoffs) - 1, tradeoffs[1 if np.isfinite(tradeoffs[1]) else 0]
+            tradeoffs.insert(number, small)
+            point_levels[-1] += 1
+            point_levels[-1:-1] = [number] * len(_ERRORS)
+            offsets[-1:-1] = _ERRORS
+        return cls(np.array(tradeoffs), np.array(point_levels, dtype=np.int64), np.array(offsets), number)

@@ -76,6 +76,10 @@ class Evidence:
         free = CostSheet(dict.fromkeys(schema.names, 0.0))
         return cls(replace(rows, table=table, costs=free), columns.astype(np.int64), folds)
 
+    def last_column(self) -> Evidence:
+        """Return the last column alone, the probability of an error if there are scores."""
+        return replace(self, columns=self.columns[-1:])
+
     @cached_property
     def design(self) -> ColumnDesign:
         """The linear design of the columns."""

@@ -188,7 +188,7 @@ class EarlyExitClassifier(OnePassMixin, GuaranteedMixin, EarlyExitBase, PricedEr
             model = replace(self.fitted_, threshold=threshold, certificate=None)
             return self.variant({"threshold": threshold}, model)
 
-        return Ladder(_LADDER, 1.0, make)
+        return Ladder(_LADDER, 1.0, make, is_ordered=True)
 
     def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
         """Yield other thresholds and fewer rounds, see `BudgetedEstimator.variants`; itself comes last."""

@@ -2,6 +2,6 @@
 
 from farthing.learning.guarantees.certify import certify
 from farthing.learning.guarantees.guaranteed import GuaranteedMixin
-from farthing.learning.guarantees.ladders import Ladder, nominal_budgets, refuse_hard
+from farthing.learning.guarantees.ladders import Ladder, nominal_budgets, ordering_rows, refuse_hard
 
-__all__ = ["GuaranteedMixin", "Ladder", "certify", "nominal_budgets", "refuse_hard"]
+__all__ = ["GuaranteedMixin", "Ladder", "certify", "nominal_budgets", "ordering_rows", "refuse_hard"]

@@ -8,6 +8,7 @@ import numpy as np
 
 from farthing.base import BudgetedEstimator, Guarantee, TrainingSet
 from farthing.learning.guarantees.certify import certify
+from farthing.learning.guarantees.ladders import ordering_rows
 from farthing.learning.holdout import hold_out_at_random
 
 #: The constraint of the parameter, and its text for docstrings.
@@ -55,4 +56,5 @@ class GuaranteedMixin(BudgetedEstimator):
             )
         learned, tested = hold_out_at_random(rows, self.guarantee.holdout, getattr(self, "random_state", 0))
         super().fit_rows(learned, **options)
-        return self.adopt(certify(self, tested.table, self.guarantee).fitted_)
+        ordering = learned.table.take(ordering_rows(len(learned)))
+        return self.adopt(certify(self, tested.table, self.guarantee, learned=ordering).fitted_)

@@ -235,7 +235,7 @@ class TreeVoteClassifier(GuaranteedMixin, VoteClassifier):
             moved = None if part >= 1 else stops + np.array([[-apart], [apart]])
             return self.variant({}, replace(model, stops=moved, certificate=None))
 
-        return Ladder(_APART, 1.0, make)
+        return Ladder(_APART, 1.0, make, is_ordered=True)
 
     def margins(self, X: Any, y: Any) -> NDArray[np.float64]:
         """Return the margin of each row, between -1 and 1: y f(x) / sum of alphas.

@@ -62,6 +62,8 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "Farthing"
+html_static_path = ["_static"]
+html_css_files = ["narrow.css"]
 mathjax_path = "mathjax/tex-chtml.js"  # see local_mathjax
 html_show_sourcelink = False
 html_theme_options = {

@@ -1,5 +1,6 @@
 """The pages of methods: every registered method has one, and names what is there."""
 
+import ast
 import doctest
 import inspect
 import tomllib
@@ -44,6 +45,18 @@ def test_methods_of_a_paper_cite_it(name: str) -> None:
     """Each class of a page that names a paper has references of its own, for readers of the docstring."""
     classes = [each for each in NOTES[name]["classes"] if each in OWN]
     assert [each for each in classes if "References\n---" not in (inspect.getdoc(get(each)) or "")] == []
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_the_page_of_a_method_links_to_its_source(name: str) -> None:
+    """Sphinx cannot read a decorator with ``{**texts}``, and leaves out the source without a warning."""
+    source = Path(inspect.getfile(get(name))).read_text(encoding="utf-8")
+    decorated = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef))
+    displays = (
+        part for node in decorated for each in node.decorator_list for part in ast.walk(each)
+        if isinstance(part, ast.Dict)
+    )  # fmt: skip
+    assert [ast.unparse(display) for display in displays if None in display.keys] == []
 
 
 def test_pages_of_results_that_they_name_are_there() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -304,6 +305,20 @@ def test_the_demonstration(run, tmp_path, monkeypatch):
     assert prices
     assert sum(float(price) for price, _ in prices) == pytest.approx(float(prices[-1][1]))
     assert (tmp_path / "demo" / "report.html").exists()
+
+
+def test_the_demonstration_without_the_packages_of_a_report(run, tmp_path, monkeypatch):
+    from farthing.cli import demo, fit  # noqa: PLC0415
+
+    monkeypatch.setattr(fit, "method_list", lambda _: ["BudgetTreeClassifier"])
+    monkeypatch.setattr(demo, "lacking_for_report", lambda: ["jinja2", "matplotlib"])
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    code, out, err = run("demo", tmp_path / "demo", "--jobs", "1")
+    assert code == 0, err
+    assert "--report" not in out
+    assert "A report needs jinja2 and matplotlib: pip install 'farthing[report]'" in out
+    written = {path.name for path in (tmp_path / "demo").iterdir()}
+    assert written == {"heart.csv", "prices.json", "model.farthing"}
 
 
 def test_the_time_limit_covers_the_report(run, shop, tmp_path):

@@ -10,6 +10,7 @@ import typer
 
 from farthing.cli.app import app
 from farthing.cli.ask import summarize_decision
+from farthing.cli.destinations import lacking_for_report
 from farthing.cli.fit import fit
 from farthing.cli.output import AsJson, clear_errors, emit
 
@@ -28,23 +29,27 @@ def demo(
     jobs: Annotated[int, typer.Option(help="Number of parallel jobs; -1 uses all cores.")] = -1,
     as_json: AsJson = False,
 ) -> None:
-    """Fit heart disease at 100 dollars a patient on average, write a report, and predict one patient."""
+    """Fit heart disease at 100 dollars a patient on average, write a report, and predict one patient.
+
+    Without the packages of the extra ``report`` there is no report and no plot.
+    """
     with clear_errors():
         from farthing.datasets import load_heart_disease  # noqa: PLC0415 - slow to import
 
         heart = load_heart_disease()
         folder.mkdir(parents=True, exist_ok=True)
         table, prices = folder / "heart.csv", folder / "prices.json"
-        model, report = folder / "model.farthing", folder / "report.html"
+        model = folder / "model.farthing"
+        lacking = lacking_for_report()
+        report = None if lacking else folder / "report.html"
         # The patient who is predicted at the end is left out of the fit.
         kept = heart.X.drop(index=heart.X.index[PATIENT])
         disease = ["yes" if label else "no" for label in heart.y]
         kept.assign(disease=[d for row, d in enumerate(disease) if row != PATIENT]).to_csv(table, index=False)
         prices.write_text(json.dumps(_price_list(heart.costs), indent=2), encoding="utf-8")
     if not as_json:
-        command = (
-            f"farthing fit {table} disease --costs {prices} --budget {BUDGET} -o {model} --report {report}"
-        )
+        command = f"farthing fit {table} disease --costs {prices} --budget {BUDGET} -o {model}"
+        command += f" --report {report}" if report else ""
         typer.echo(
             f"The budget is {BUDGET} {heart.costs.unit} a patient on average: a clear case is decided for "
             "less, a hard one may cost more.\nWith --kind hard no patient would cost more than that.\n\n"
@@ -61,7 +66,8 @@ def demo(
         jobs=jobs,
         as_json=as_json,
     )
-    made.frontier_.plot().figure.savefig(folder / "frontier.png", dpi=110)
+    if report:
+        made.frontier_.plot().figure.savefig(folder / "frontier.png", dpi=110)
     if as_json:
         return
     from farthing.base import load  # noqa: PLC0415 - slow to import
@@ -79,8 +85,13 @@ def demo(
             f"{summarize_decision(walk.decision, loaded.labels_):<18} {meaning}"
         )
     decision = walk.decision
+    next_step = (
+        f"Open {report} in a browser."
+        if report
+        else f"A report needs {' and '.join(lacking)}: pip install 'farthing[report]'"
+    )
     emit({}, f"\nDisease: {decision.prediction}, for {decision.spent:.2f} {heart.costs.unit}"
-         f"{_beside_the_budget(decision.spent)}. True label: {disease[PATIENT]}. Open {report} in a browser.",
+         f"{_beside_the_budget(decision.spent)}. True label: {disease[PATIENT]}. {next_step}",
          as_json=False)  # fmt: skip
 
 

@@ -56,10 +56,15 @@ def check_destination(path: Path | None, option: str, extensions: Sequence[str] 
         raise FileError(f"{option} {path} cannot be written; check its permissions")
 
 
+def lacking_for_report() -> list[str]:
+    """Return the packages that a report needs and that are not installed."""
+    return [name for name in ("jinja2", "matplotlib") if importlib.util.find_spec(name) is None]
+
+
 def check_report(path: Path | None) -> None:
     """Raise an error unless a report can be written there: its folder, and the packages that it needs."""
     check_destination(path, "--report")
-    missing = [name for name in ("jinja2", "matplotlib") if importlib.util.find_spec(name) is None]
+    missing = lacking_for_report()
     if path is not None and missing:
         raise ImportError(f"--report needs {' and '.join(missing)}: pip install 'farthing[report]'")
 

@@ -23,7 +23,7 @@ _QUICK = {"max_steps": 8, "n_alternations": 2}
 
 
 @register(
-    trials=[{"tradeoff": 0.2, **_QUICK}],
+    trials=[_QUICK | {"tradeoff": 0.2}],
 )
 @documented(CLASSIFIER_TEXTS)
 class EdgeClassifier(EdgeBase, ContractClassifier):
@@ -125,7 +125,7 @@ class EdgeClassifier(EdgeBase, ContractClassifier):
 
 
 @register(
-    trials=[{"training": "projected", "activation": "relu", "tradeoff": 0.05, **_QUICK}],
+    trials=[_QUICK | {"training": "projected", "activation": "relu", "tradeoff": 0.05}],
 )
 @documented(REGRESSOR_TEXTS)
 class EdgeRegressor(EdgeBase, ContractRegressor):

@@ -40,7 +40,7 @@ from farthing.learning.unordered import UnorderedMixin
         {"n_estimators": 4, "tradeoff": 1.0, "error_costs": 20.0},
     ],
 )
-@documented({**SHARED, "multi_strategy": MULTI_STRATEGY_TEXT, "error_costs": ERROR_COSTS})
+@documented(SHARED | {"multi_strategy": MULTI_STRATEGY_TEXT, "error_costs": ERROR_COSTS})
 class GreedyMiserClassifier(MonotonicClassesMixin, UnorderedMixin, PricedErrorsMixin, GreedyMiser):
     """Boosted trees on log loss that weigh the gain of a feature against its cost.
 

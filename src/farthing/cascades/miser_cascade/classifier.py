@@ -62,7 +62,7 @@ Exit: TypeAlias = Literal["confidence", "learned"]
         },
     ],
 )
-@documented({**TEXTS, "multi_strategy": MULTI_STRATEGY_TEXT, "error_costs": ERROR_COSTS})
+@documented(TEXTS | {"multi_strategy": MULTI_STRATEGY_TEXT, "error_costs": ERROR_COSTS})
 class MiserCascadeClassifier(UnorderedMixin, PricedErrorsMixin, MiserCascadeBase[ClassReadout]):
     """Stages that own more and more features, boosted trees at each, and exits set jointly for the budget.
 

@@ -54,7 +54,7 @@ from farthing.trees import CostRule, MaxCuts
         },
     ],
 )
-@documented({**SHARED, "error_costs": ERROR_COSTS, "monotonic_cst": MONOTONIC_TEXT})
+@documented(SHARED | {"error_costs": ERROR_COSTS, "monotonic_cst": MONOTONIC_TEXT})
 class BudgetForestClassifier(
     MonotonicClassesMixin, UnorderedMixin, BudgetForestBase, PricedErrorsMixin, ValidatedMixin
 ):

@@ -227,10 +227,8 @@ def measured(n_rows: int, threads: int) -> list[Line]:
         turns: dict[str, list[Turn]] = {"alone": [], "LightGBM": []}
         for name in names:
             rival = name.split()[0]
-            unknown = [[np.nan, np.nan]] * 2
-            turns[rival].append(
-                pieces.get(name, lambda work=(ours, against[rival]): turn(client, work), unknown)
-            )
+            race = partial(turn, client, (ours, against[rival]))
+            turns[rival].append(pieces.get(name, race, [[np.nan, np.nan]] * 2))
         searching = pieces.get("searching", lambda: seconds(lambda: miser().fit(X[:5000], y[:5000])), np.nan)
         latencies = pieces.get("exchanges", lambda: exchanges(client), [])
     return lines_of(n_rows, threads, turns, {**fit, "searching": searching}, latencies)

@@ -12,19 +12,26 @@ binning (three passes of tasks), exchanges (on the first worker, waiting for the
 (estimated by as many trees of one thread on 5,000 rows, where counting takes no time), the rest of the ranks'
 time, which is counting, and scheduling, which is what none of them explains. Last, single exchanges between
 the two workers: the least time of many, which other programs disturb least, beside the median.
+
+FARTHING_PIECES names the pieces to run, separated by semicolons; without it all are: "fit", the turns
+"alone 1", "alone 2", "LightGBM 1" and "LightGBM 2", "searching" and "exchanges". FARTHING_KEPT names a folder
+that keeps what was measured, so that a page may be made in several runs. What was not measured is "nan", and
+missed.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import dask
 import dask.array as da
@@ -109,18 +116,52 @@ def processor_seconds(client: Client) -> float:
 
 
 Work = Callable[[], object]
+Turn: TypeAlias = list[list[float]]
 
 
-def races(what: str, rival: str, client: Client, work: tuple[Work, Work], goal: float) -> list[Line]:
-    """Let both run in alternation; return the ratios of seconds, and of processor seconds."""
-    turns: list[list[tuple[float, float]]] = []
-    for _ in range(TURNS):
-        turn = []
-        for one in work:
-            before = processor_seconds(client)
-            wall = seconds(one)
-            turn.append((wall, processor_seconds(client) - before))
-        turns.append(turn)
+class Pieces:
+    """What is measured piece by piece, and what earlier runs have measured.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows of the table.
+    """
+
+    def __init__(self, n_rows: int) -> None:
+        asked = os.environ.get("FARTHING_PIECES")
+        folder = os.environ.get("FARTHING_KEPT")
+        self._asked = None if asked is None else asked.split(";")
+        self._file = None if folder is None else Path(folder) / f"distributed {n_rows}.json"
+        exists = self._file is not None and self._file.exists()
+        self._found: dict[str, Any] = json.loads(self._file.read_text()) if exists and self._file else {}
+
+    def wanted(self, *names: str) -> bool:
+        """Return whether one of these pieces is still to be run."""
+        return any(name not in self._found and (self._asked is None or name in self._asked) for name in names)
+
+    def get(self, name: str, measure: Callable[[], Any], unknown: Any) -> Any:
+        """Return what a piece gives: measured now, or kept; what is unknown if neither."""
+        if self.wanted(name):
+            self._found[name] = measure()
+            if self._file is not None:
+                self._file.parent.mkdir(parents=True, exist_ok=True)
+                self._file.write_text(json.dumps(self._found))
+        return self._found.get(name, unknown)
+
+
+def turn(client: Client, work: tuple[Work, Work]) -> Turn:
+    """Let both run once; return the seconds and the processor seconds of each."""
+    taken = []
+    for one in work:
+        before = processor_seconds(client)
+        wall = seconds(one)
+        taken.append([wall, processor_seconds(client) - before])
+    return taken
+
+
+def races(what: str, rival: str, turns: list[Turn], goal: float) -> list[Line]:
+    """Return the ratios of seconds, and of processor seconds, over turns in alternation."""
     lines = []
     for clock, name in enumerate(("", ", processor time")):
         ours, theirs = ([turn[side][clock] for turn in turns] for side in (0, 1))
@@ -135,49 +176,102 @@ def run(threads: int) -> list[Line]:
     return [line for n_rows in SIZES for line in measured(n_rows, threads)]
 
 
+def whole_table(n_rows: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the rows and the target of all partitions, for the single process."""
+    X, y = np.empty((n_rows, N_COLUMNS)), np.empty(n_rows)
+    for number in range(N_PARTITIONS):
+        part = partition(number, n_rows)
+        place = slice(number * len(part), (number + 1) * len(part))
+        X[place], y[place] = part[:, :-1], part[:, -1]
+    return X, y
+
+
+def first_fit(client: Client, rows: Any, target: Any, alone: GreedyMiserRegressor) -> dict[str, float]:
+    """Fit once on the cluster; return what it took. Raise if the model is not that of the single process."""
+    before = resident(client)
+    start = time.perf_counter()
+    together = miser().fit(rows, target)
+    whole_fit = time.perf_counter() - start
+    growth = most_memory(client, before)
+    if together.forest_ != alone.forest_:
+        raise AssertionError("the cluster grew other trees than the single process")
+    report = together.cluster_report_
+    return {
+        "whole fit": whole_fit,
+        "growth": growth,
+        "bytes": report.n_bytes,
+        "exchanges": report.n_exchanges,
+        "exchange seconds": report.exchange_seconds,
+        "pass seconds": report.pass_seconds,
+        "rank seconds": report.seconds,
+    }
+
+
 def measured(n_rows: int, threads: int) -> list[Line]:
     """Measure a table of so many rows."""
-    whole = np.concatenate([partition(number, n_rows) for number in range(N_PARTITIONS)])
-    X, y = np.ascontiguousarray(whole[:, :-1]), whole[:, -1].copy()
-    del whole
-    alone = miser(threads).fit(X, y)
-    of = f"{n_rows:,} rows"
-    share = partial(_share, of)
+    pieces = Pieces(n_rows)
+    names = [f"{rival} {number + 1}" for rival in ("alone", "LightGBM") for number in range(TURNS)]
+    X, y = np.empty((0, N_COLUMNS)), np.empty(0)
+    if pieces.wanted("fit", "searching", *names[:TURNS]):
+        X, y = whole_table(n_rows)
     with cluster() as client:
-        table = client.persist(collection(n_rows))
-        wait(table)
-        rows, target = table[:, :-1], table[:, -1]
-        before = resident(client)
-        start = time.perf_counter()
-        together = miser().fit(rows, target)
-        whole_fit = time.perf_counter() - start
-        growth = most_memory(client, before)
-        if together.forest_ != alone.forest_:
-            raise AssertionError("the cluster grew other trees than the single process")
-        what = f"{of}: {N_WORKERS} workers of one thread"
+        rows = target = None
+        if pieces.wanted("fit", *names):
+            table = client.persist(collection(n_rows))
+            wait(table)
+            rows, target = table[:, :-1], table[:, -1]
+        one = miser(threads)
+        fit = pieces.get("fit", lambda: first_fit(client, rows, target, one.fit(X, y)), {})
         ours = partial(miser().fit, rows, target)
-        rival = f"one process of {threads} threads"
-        lines = races(what, rival, client, (ours, partial(miser(threads).fit, X, y)), 1.4)
-        searching = seconds(lambda: miser().fit(X[:5000], y[:5000]))
-        theirs = partial(light(client).fit, rows, target)
-        lines += races(what, "LightGBM's DaskLGBMRegressor", client, (ours, theirs), 0.6)
-        latencies = exchanges(client)
-    report = together.cluster_report_
+        against = {"alone": partial(one.fit, X, y), "LightGBM": partial(light(client).fit, rows, target)}
+        turns: dict[str, list[Turn]] = {"alone": [], "LightGBM": []}
+        for name in names:
+            rival = name.split()[0]
+            race = partial(turn, client, (ours, against[rival]))
+            turns[rival].append(pieces.get(name, race, [[np.nan, np.nan]] * 2))
+        searching = pieces.get("searching", lambda: seconds(lambda: miser().fit(X[:5000], y[:5000])), np.nan)
+        latencies = pieces.get("exchanges", lambda: exchanges(client), [])
+    return lines_of(n_rows, threads, turns, {**fit, "searching": searching}, latencies)
+
+
+def lines_of(
+    n_rows: int, threads: int, turns: dict[str, list[Turn]], fit: dict[str, float], latencies: list[Any]
+) -> list[Line]:
+    """Return the lines of a page on what was measured."""
+    of = f"{n_rows:,} rows"
+    what = f"{of}: {N_WORKERS} workers of one thread"
+    fit = defaultdict(lambda: np.nan, fit)
+    whole_fit = fit["whole fit"]
     own = n_rows * N_COLUMNS / N_WORKERS
     allowed = 2 * own + 8 * n_rows / N_PARTITIONS * (N_COLUMNS + 1)
     mib = 2**20
-    memory = growth / mib, allowed / mib
+    counting = fit["rank seconds"] - fit["exchange seconds"] - fit["searching"]
+    share = partial(_share, of)
     return [
-        *lines,
-        Line(f"{of}: memory of a worker", "goal", *memory, growth / allowed, 1.0, "MiB"),
-        share("bytes per tree", "bins of a worker", report.n_bytes / N_TREES / mib, own / mib, "MiB"),
-        share("reading and binning", "whole fit", report.pass_seconds, whole_fit),
-        share("exchanges", "whole fit", report.exchange_seconds, whole_fit),
-        share("searching, estimated", "whole fit", searching, whole_fit),
-        share("counting", "whole fit", report.seconds - report.exchange_seconds - searching, whole_fit),
-        share("scheduling", "whole fit", whole_fit - report.pass_seconds - report.seconds, whole_fit),
-        share("exchanges per tree", "leaves", report.n_exchanges / N_TREES, N_LEAVES, ""),
-        *latencies,
+        *races(what, f"one process of {threads} threads", turns["alone"], 1.4),
+        *races(what, "LightGBM's DaskLGBMRegressor", turns["LightGBM"], 0.6),
+        Line(
+            f"{of}: memory of a worker",
+            "goal",
+            fit["growth"] / mib,
+            allowed / mib,
+            fit["growth"] / allowed,
+            1.0,
+            "MiB",
+        ),
+        share("bytes per tree", "bins of a worker", fit["bytes"] / N_TREES / mib, own / mib, "MiB"),
+        share("reading and binning", "whole fit", fit["pass seconds"], whole_fit),
+        share("exchanges", "whole fit", fit["exchange seconds"], whole_fit),
+        share("searching, estimated", "whole fit", fit["searching"], whole_fit),
+        share("counting", "whole fit", counting, whole_fit),
+        share("scheduling", "whole fit", whole_fit - fit["pass seconds"] - fit["rank seconds"], whole_fit),
+        share("exchanges per tree", "leaves", fit["exchanges"] / N_TREES, N_LEAVES, ""),
+        *(
+            Line(
+                f"an exchange of {length:,} bytes, least", "median", least, median, least / median, None, "ms"
+            )
+            for length, least, median in latencies
+        ),
     ]
 
 
@@ -200,8 +294,14 @@ def time_exchanges(parts: Sequence[Any], lengths: Sequence[int]) -> list[list[fl
     return taken
 
 
-def exchanges(client: Client) -> list[Line]:
-    """Measure single exchanges: of one number, of a histogram, and of four at once."""
+def exchanges(client: Client) -> list[tuple[int, float, float]]:
+    """Measure single exchanges: of one number, of a histogram, and of four at once.
+
+    Returns
+    -------
+    list of tuple
+        Bytes, least and median milliseconds.
+    """
     addresses = sorted(client.scheduler_info(n_workers=-1)["workers"])
     parts = [client.submit(Empty, i, workers=[address]) for i, address in enumerate(addresses)]
     wait(parts)
@@ -209,10 +309,8 @@ def exchanges(client: Client) -> list[Line]:
     lengths = [1, histogram, 4 * histogram]
     taken = run_ranks(client, parts, RankTask(time_exchanges, 0), lengths).learned
     return [
-        Line(
-            f"an exchange of {8 * length:,} bytes, least", "median", least, median, least / median, None, "ms"
-        )
-        for length, least, median in zip(lengths, map(min, taken), map(statistics.median, taken), strict=True)
+        (8 * length, min(times), statistics.median(times))
+        for length, times in zip(lengths, taken, strict=True)
     ]
 
 

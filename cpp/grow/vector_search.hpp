@@ -52,10 +52,13 @@ public:
 private:
     Split find(const ColumnBins& bins, bool& constant) {
         missing_bin_ = bins.n_bins;
-        bins_.clear();
+        bins_.resize(static_cast<std::size_t>(bins.n_bins));
+        std::size_t n_present = 0;
         for (index_t bin = 0; bin < bins.n_bins; ++bin) {
-            if (n_rows(bin) > 0) bins_.push_back(bin);
+            bins_[n_present] = bin;
+            n_present += n_rows(bin) > 0;
         }
+        bins_.resize(n_present);
         constant = bins_.size() + (n_missing() > 0) < 2;
         if (constant) return {};
         if (bins.categorical) return categorical();
@@ -166,20 +169,24 @@ private:
     }
 
     void list_cuts() {
-        cuts_.clear();
+        cuts_.resize(bins_.size());
         const auto enough = [&](index_t n_left) { return n_left >= min_rows_ && n_ - n_left >= min_rows_; };
         skipped_ = 0;
         index_t n_left = 0;
-        for (const index_t bin : bins_) {
+        for (std::size_t i = 0; i < bins_.size(); ++i) {
+            const index_t bin = bins_[i];
             n_left += n_rows(bin);
             const index_t largest = bins_[static_cast<std::size_t>(skipped_)];
             if (largest != unlisted_ && (bin == unlisted_ || n_rows(bin) > n_rows(largest))) {
-                skipped_ = static_cast<index_t>(cuts_.size());
+                skipped_ = static_cast<index_t>(i);
             }
-            VectorCut cut{begin_[bin], end_of(bin), {}};
+            // Set in place: a copy would read whole words right after their single bytes were written, and wait.
+            VectorCut& cut = cuts_[i];
+            cut.begin = begin_[bin];
+            cut.end = end_of(bin);
+            for (VectorCut::Side& side : cut.sides) side.score = side.hessians = broadcast(0);
             cut.sides[0].tried = enough(n_left);
             cut.sides[1].tried = n_missing() > 0 && enough(n_left + n_missing());
-            cuts_.push_back(cut);
         }
     }
 

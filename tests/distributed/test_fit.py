@@ -25,6 +25,7 @@ from farthing.boosting import (
     GreedyMiserRegressor,
 )
 from farthing.cascades import MiserCascadeClassifier, MiserCascadeRegressor
+from farthing.distributed.fit import column_blocks
 from farthing.errors import ClusterError, TableError
 from farthing.forests import BudgetForestClassifier, BudgetForestRanker, BudgetTreeClassifier
 from farthing.table import PartFacts, merged_schema
@@ -189,6 +190,22 @@ def test_bins_of_a_sample(on_cluster: Client) -> None:
     assert_same_bits(
         clone(estimator).fit(X, y), clone(estimator).fit(cut_array(X, [1, 66_000]), cut_array(y, [1, 66_000]))
     )
+
+
+@pytest.mark.parametrize(
+    ("most_sampled", "most_pieces", "n_blocks"), [(8 * 1200, 2**11, 4), (3 * 8 * 1200, 2**11, 2), (1, 11, 2)]
+)
+def test_bins_of_blocks_of_columns(
+    on_cluster: Client, monkeypatch: pytest.MonkeyPatch, most_sampled: int, most_pieces: int, n_blocks: int
+) -> None:
+    """No worker holds the sample of all columns, and partitions are not cut too small."""
+    monkeypatch.setattr("farthing.distributed.fit._MOST_SAMPLED", most_sampled)
+    monkeypatch.setattr("farthing.distributed.fit._MOST_PIECES", most_pieces)
+    assert len(column_blocks(4, 1200, 4)) - 1 == n_blocks
+    X, y = frame()
+    alone = GreedyMiserRegressor(**MISER).fit(X, y)
+    together = GreedyMiserRegressor(**MISER).fit(cut_frame(X, CUTS), cut_frame(pd.Series(y), CUTS))
+    assert_same_bits(alone, together)
 
 
 def test_rankings(on_cluster: Client) -> None:

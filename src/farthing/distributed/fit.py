@@ -6,7 +6,8 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import pairwise
+from typing import Any, Final
 
 import dask
 import numpy as np
@@ -30,7 +31,11 @@ from farthing.distributed.passes import (
 from farthing.distributed.ranks import Outcome, RankTask, run_ranks
 from farthing.distributed.waiting import alive_workers, finished, gathered
 from farthing.errors import ClusterError, TableError
-from farthing.table import BinRules, PartFacts, PartTable, merged_schema, sample_of
+from farthing.table import BinRules, PartFacts, PartTable, Schema, merged_schema, sample_of
+
+# Bytes of the sample of a block of columns, and pieces of samples in all, each of which is a task.
+_MOST_SAMPLED: Final = 2**24
+_MOST_PIECES: Final = 2**11
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,16 +195,27 @@ class _Fit:
     def learn_rules(
         self, whole: Whole, counts: Sequence[int], places: Sequence[Place], max_bins: int
     ) -> Future:
-        """Learn the bins from a sample of all training rows, on one of the workers."""
+        """Learn the bins from a sample of all training rows, block of columns by block of columns.
+
+        Blocks are learned on any of the workers, so that none of them holds the whole sample.
+        """
         picked = sample_of(whole.n_rows)
-        draw, learn = dask.delayed(sample, pure=False), dask.delayed(learn_rules, pure=False)
+        cuts = column_blocks(len(whole.schema), len(picked), len(self.parts))
+        draw = dask.delayed(sample, pure=False, nout=len(cuts) - 1)
         samples = []
         for part, n_rows, place in zip(self.parts, counts, places, strict=True):
             begin, end = np.searchsorted(picked, [place.first, place.first + n_rows - len(place.held)])
             if end > begin:
                 rows = picked[begin:end] - place.first
-                samples.append(draw(self.reading, place, _rows(part), whole.schema, rows))
-        return self.client.compute(learn(samples, whole.schema, max_bins))
+                samples.append(draw(self.reading, place, _rows(part), whole.schema, picked=rows, cuts=cuts))
+        learn, join = dask.delayed(learn_rules, pure=False), dask.delayed(BinRules.joined, pure=False)
+        learned = [
+            learn(
+                [drawn[block] for drawn in samples], Schema(whole.schema.columns[begin:end], True), max_bins
+            )
+            for block, (begin, end) in enumerate(pairwise(cuts))
+        ]
+        return self.client.compute(learned[0] if len(learned) == 1 else join(learned))
 
     def bin(
         self, whole: Whole, counts: Sequence[int], places: Sequence[Place], rules: Future
@@ -223,6 +239,21 @@ class _Fit:
                 tasks = [binned(part) for part in given]
             futures += self.client.compute(tasks, workers=[address], allow_other_workers=True)
         return futures
+
+
+def column_blocks(n_columns: int, n_sampled: int, n_parts: int) -> list[int]:
+    """Return where blocks of columns begin, and their end, so that their samples are small and tasks are few.
+
+    Examples
+    --------
+    >>> column_blocks(100, 65_536, 10)
+    [0, 25, 50, 75, 100]
+    >>> column_blocks(100, 65_536, 1000)
+    [0, 50, 100]
+    """
+    n_wanted = -(-8 * n_sampled * n_columns // _MOST_SAMPLED)
+    n_blocks = min(n_wanted, n_columns, max(1, _MOST_PIECES // n_parts))
+    return [n_columns * block // n_blocks for block in range(n_blocks + 1)]
 
 
 def _places(counts: Sequence[int], held: NDArray[np.int64]) -> list[Place]:

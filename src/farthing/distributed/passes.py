@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -203,20 +204,26 @@ def summarize(reading: Reading, number: int, rows: RawRows) -> PartSummary:
 
 
 def sample(
-    reading: Reading, place: Place, rows: RawRows, schema: Schema, picked: NDArray[np.int64]
-) -> NDArray[np.floating]:
-    """Return some of the training rows, encoded; the bins are learned from them."""
+    reading: Reading,
+    place: Place,
+    rows: RawRows,
+    schema: Schema,
+    *,
+    picked: NDArray[np.int64],
+    cuts: list[int],
+) -> list[NDArray[np.floating]]:
+    """Return some of the training rows, encoded, in blocks of columns; the bins are learned from them."""
     X, _, weights, _ = rows
     with naming(place.number):
         values = reading.values(X, schema)
         rows_kept = np.flatnonzero(_kept(weights, len(values)))
         place.check(len(rows_kept))
-        training = np.delete(rows_kept, place.held)
-        return np.ascontiguousarray(values[training[picked]])
+        wanted = np.delete(rows_kept, place.held)[picked]
+        return [values[wanted, begin:end] for begin, end in pairwise(cuts)]
 
 
 def learn_rules(samples: list[NDArray[np.floating]], schema: Schema, max_bins: int) -> BinRules:
-    """Learn the bins from the samples of all partitions."""
+    """Learn the bins of a block of columns, which the schema names, from the samples of all partitions."""
     return BinRules.learn(np.concatenate(samples), schema, max_bins)
 
 

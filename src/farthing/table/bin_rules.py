@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,6 +58,14 @@ class BinRules:
         return cls(
             tuple(bins.edges(column) for column in columns),
             tuple(bins.core.bins_of_codes(column) for column in columns),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[BinRules]) -> BinRules:
+        """Return the bins of all columns from those of blocks of columns, in order."""
+        return cls(
+            tuple(edges for part in parts for edges in part.edges),
+            tuple(bins for part in parts for bins in part.bins_of_codes),
         )
 
     def codes(self, values: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.uint8]:

@@ -32,11 +32,15 @@ def jump_trees(table: TreeTable, trees: list[TreePaths], always: frozenset[int])
         Slots that need not be noted.
     """
     parts: list[str] = []
+    leaves: list[str] = []
     for chunk in _chunks(trees):
         written = [_Tree(table, tree) for tree in chunk]
-        parts.append(_function(f"fast_trees_{len(parts)}", written, always, table))
+        parts.append(_function(f"fast_trees_{len(parts)}", written, always, table, leaves))
     calls = "\n".join(f"    fast_trees_{place}(x, out, seen);" for place in range(len(parts)))
     head = "static void fast_trees(const double *x, double *out, uint32_t *seen)"
+    if leaves:
+        kind = "typedef struct {\n    double scores[TREE_WIDTH];\n    uint32_t seen[FARTHING_WORDS];\n} fast_leaf;"
+        parts = [kind, f"static const fast_leaf FAST_LEAVES[{len(leaves)}] = {{\n    " + ",\n    ".join(leaves) + "\n};", *parts]
     return "\n".join([*parts, f"{head}\n{{\n{calls}\n}}"])
 
 
@@ -50,6 +54,7 @@ class _Tree:
     def __init__(self, table: TreeTable, paths: TreePaths) -> None:
         self.table, self.paths, self.number = table, paths, paths.number
         self.first, self.end = paths.first, paths.end
+        self.looked_up = {} if _is_wide(table) else looked_up(table, paths)
         self.jumps = {self._other(node) for node in range(self.first, self.end) if table.feature[node] >= 0}
 
     def _other(self, node: int) -> int:
@@ -57,7 +62,7 @@ class _Tree:
         table, left, right = self.table, node + 1, node + self.table.skip[node]
         return right if table.cover[left] >= table.cover[right] else left
 
-    def lines(self, always: frozenset[int]) -> list[str]:
+    def lines(self, always: frozenset[int], leaves: list[str]) -> list[str]:
         """Return the statements: the child of more training rows comes first, the other by a jump."""
         table, made = self.table, list[str]()
         waiting = [self.first]
@@ -65,8 +70,9 @@ class _Tree:
             node = waiting.pop()
             if node in self.jumps:
                 made.append(f"n{node}:")
-            if table.feature[node] < 0:
-                made.append(f"    {self._leaf(node, always)}")
+            if table.feature[node] < 0 or node in self.looked_up:
+                said = self._lookup(self.looked_up[node], always, leaves) if node in self.looked_up else self._leaf(node, always)
+                made.append(f"    {said}")
                 if waiting:
                     made.append(f"    goto end{self.number};")
                 continue
@@ -94,6 +100,55 @@ class _Tree:
         return " ".join(said)
 
 
+    def _lookup(self, inner: list[int], always: frozenset[int], leaves: list[str]) -> str:
+        """Return the statement that finds a leaf by all tests below a node, without a jump."""
+        table, found = self.table, list[int]()
+        for bits in range(1 << len(inner)):
+            node = inner[0]
+            while table.feature[node] >= 0:
+                node += 1 if bits >> inner.index(node) & 1 else table.skip[node]
+            found.append(node)
+        tests = [
+            f"((x[{table.feature[node]}] TREE_COMPARES {self._threshold(node)}) << {place})"
+            for place, node in enumerate(inner)
+        ]
+        said = [f"leaf = FAST_LEAVES + {len(leaves)} + ({' | '.join(tests)});"]
+        first = table.target[self.number] if table.width < table.n_outputs else 0
+        said += [f"out{first + place} += leaf->scores[{place}];" for place in range(table.width)]
+        rows = [bit_words(self.paths.on_path[node] - always, n_words(table)) for node in found]
+        for place in range(n_words(table)):
+            if any(row[place] != "0x0u" for row in rows):
+                said.append(f"seen{place} |= leaf->seen[{place}];")
+        for node, words in zip(found, rows, strict=True):
+            scores = ", ".join(map(number, table.scores[table.score[node]]))
+            leaves.append(f"{{{{{scores}}}, {{{', '.join(words)}}}}}")
+        return " ".join(said)
+
+
+_MOST_LOOKED_UP = 4
+_TEST, _MISSED, _LOOKUP, _LOOKUP_TEST = 0.7, 8.0, 1.5, 0.8
+
+
+def looked_up(table: TreeTable, paths: TreePaths) -> dict[int, list[int]]:
+    inner: dict[int, list[int]] = {}
+    costs: dict[int, float] = {}
+    tops: dict[int, list[int]] = {}
+    for node in range(paths.end - 1, paths.first - 1, -1):
+        if table.feature[node] < 0:
+            inner[node], costs[node], tops[node] = [], 0.0, []
+            continue
+        left, right = node + 1, node + table.skip[node]
+        inner[node] = [node, *inner[left], *inner[right]]
+        rows = [table.cover[left], table.cover[right]]
+        split = _TEST * sum(rows) + _MISSED * min(rows) + costs[left] + costs[right]
+        looked = sum(rows) * (_LOOKUP + _LOOKUP_TEST * len(inner[node]))
+        if len(inner[node]) <= _MOST_LOOKED_UP and looked < split:
+            costs[node], tops[node] = looked, [node]
+        else:
+            costs[node], tops[node] = split, tops[left] + tops[right]
+    return {node: inner[node] for node in tops[paths.first]}
+
+
 def _chunks(trees: list[TreePaths]) -> list[list[TreePaths]]:
     """Return the trees by function."""
     made: list[list[TreePaths]] = []
@@ -107,12 +162,12 @@ def _chunks(trees: list[TreePaths]) -> list[list[TreePaths]]:
     return made
 
 
-def _function(name: str, trees: list[_Tree], always: frozenset[int], table: TreeTable) -> str:
+def _function(name: str, trees: list[_Tree], always: frozenset[int], table: TreeTable, leaves: list[str]) -> str:
     """Return a function of some trees; sums and features seen are local, so that they stay in registers."""
     body = []
     rounded = [f"    out{i} = (double)(float)out{i};" for i in range(table.n_outputs)]
     for tree in trees:
-        body += tree.lines(always)
+        body += tree.lines(always, leaves)
         if table.single_sums and not _is_wide(table):
             target = table.target[tree.number] if table.width < table.n_outputs else 0
             body += rounded[target : target + table.width]
@@ -122,6 +177,7 @@ def _function(name: str, trees: list[_Tree], always: frozenset[int], table: Tree
     begin = [f"    double out{i} = out[{i}];" for i in outs]
     begin += [f"    uint32_t seen{i} = seen[{i}];" for i in words]
     end = [f"    out[{i}] = out{i};" for i in outs] + [f"    seen[{i}] = seen{i};" for i in words]
+    begin += ["    const fast_leaf *leaf;"] if "leaf =" in text else []
     unused = ["    (void)x;", "    (void)out;", "    (void)seen;"]
     return "\n".join(
         [

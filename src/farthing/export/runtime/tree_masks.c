@@ -1,9 +1,10 @@
 /* The trees of a row at hand, as sets of leaves that it may still reach, one bit for each leaf of a tree.
 
-   The nodes that test a feature stand in the order of their thresholds, with NAN, which no value exceeds or falls
-   below, before and after them. A row starts from the one in the middle and goes up or down until its value stops it.
-   Each node on the way takes one of its sides away: the left one on the way up, the right one on the way down. Leaves
-   are numbered so that this side comes first in its node; then the first leaf that is left is the row's. */
+   The thresholds of each feature are cut into blocks. A search without jumps finds the block of a value, whose sets
+   say for all trees at once which leaves the thresholds outside the block leave. Within a block the row starts from the
+   node in the middle and goes up or down until its value stops it: each node on the way takes one of its sides away, the
+   left one on the way up, the right one on the way down. Leaves are numbered so that this side comes first in its
+   node; then the first leaf that is left is the row's. */
 
 #if defined(__GNUC__) && !defined(FARTHING_PORTABLE)
 #define FIRST_BIT(bits) (sizeof(bits) > 4 ? __builtin_ctzll(bits) : __builtin_ctz((uint32_t)(bits)))
@@ -22,29 +23,26 @@ static int first_bit(uint64_t bits)
 #define FIRST_BIT(bits) first_bit(bits)
 #endif
 
-static void fast_trees(const double *x, double *out, uint32_t *seen)
+static void reach(const double *x, leaf_set *reached)
 {
-    leaf_set reached[TREES];
-    int32_t item, tree;
-    int i;
-    memset(reached, 0xff, sizeof reached);
+    int32_t item, i;
+    memset(reached, 0xff, SETS_OF_ROW * sizeof *reached);
     for (item = 0; item < FARTHING_ITEMS; ++item) {
-        const double value = x[item];
-        const masking_node *node = MASKING + MIDDLE[item];
-        for (; value TREE_EXCEEDS node->threshold; ++node) reached[node->tree] &= node->rest;
-        for (node = MASKING + MIDDLE[item] - 1; value TREE_COMPARES node->threshold; --node) {
-            reached[node->tree] &= node->rest;
+        const double value = x[item], *cuts = CUTS + CUTS_BEGIN[item];
+        const leaf_set *row;
+        int32_t block = 0, step;
+        for (step = STEPS[item]; step; step >>= 1) block += step & -(int32_t)(value TREE_EXCEEDS cuts[block + step - 1]);
+        block += BLOCKS_BEGIN[item];
+        row = REACHED[block];
+        for (i = 0; i < SETS_OF_ROW; ++i) reached[i] &= row[i];
+#if MASKS_WALK
+        {
+            const masking_node *node = MASKING + MIDDLES[block];
+            for (; value TREE_EXCEEDS node->threshold; ++node) reached[node->tree] &= node->rest;
+            for (node = MASKING + MIDDLES[block] - 1; value TREE_COMPARES node->threshold; --node) {
+                reached[node->tree] &= node->rest;
+            }
         }
-    }
-    for (tree = 0; tree < TREES; ++tree) {
-        const masked_leaf *leaf = LEAVES + LEAVES_BEGIN[tree] + FIRST_BIT(reached[tree]);
-        for (i = 0; i < TREE_WIDTH; ++i) {
-            double *sum = &out[TREE_TARGET(tree) + i];
-            *sum += leaf->scores[i];
-#if TREE_SINGLE_SUMS
-            *sum = (double)(float)*sum;
 #endif
-        }
-        for (i = 0; i < FARTHING_WORDS; ++i) seen[i] |= leaf->seen[i];
     }
 }

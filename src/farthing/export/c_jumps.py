@@ -1,15 +1,18 @@
 """A second copy of trees in C, as jumps, for rows that have every value.
 
 A walk over tables waits for each node; jumps are guessed ahead by the processor, well if most training
-rows of a node went the same way. Thresholds, scores and the features of each path are constants of the
-code. Features that are on every path of some tree are always paid for, so no path names them.
+rows of a node went the same way. Where they did not, the last tests before leaves are taken all together, and
+a table has the leaf of each set of results. Thresholds, scores and the features of each path are constants of
+the code. Features that are on every path of some tree are always paid for, so no path names them.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from farthing.export.c_leaves import leaf_record, leaf_records
 from farthing.export.c_text import number
+from farthing.export.leaf_lookups import LeafLookups
 from farthing.export.tree_paths import TreePaths, bit_words, for_doubles, n_words
 from farthing.export.tree_table import TreeTable
 
@@ -17,6 +20,7 @@ from farthing.export.tree_table import TreeTable
 _CHUNK: Final = 800
 # Scores of a leaf that are constants of the code; more of them are added from the tables.
 _MOST_SCORES: Final = 4
+_NONE: Final = "0x0u"
 
 
 def jump_trees(table: TreeTable, trees: list[TreePaths], always: frozenset[int]) -> str:
@@ -39,8 +43,7 @@ def jump_trees(table: TreeTable, trees: list[TreePaths], always: frozenset[int])
     calls = "\n".join(f"    fast_trees_{place}(x, out, seen);" for place in range(len(parts)))
     head = "static void fast_trees(const double *x, double *out, uint32_t *seen)"
     if leaves:
-        kind = "typedef struct {\n    double scores[TREE_WIDTH];\n    uint32_t seen[FARTHING_WORDS];\n} fast_leaf;"
-        parts = [kind, f"static const fast_leaf FAST_LEAVES[{len(leaves)}] = {{\n    " + ",\n    ".join(leaves) + "\n};", *parts]
+        parts.insert(0, leaf_records("FAST_LEAVES", leaves))
     return "\n".join([*parts, f"{head}\n{{\n{calls}\n}}"])
 
 
@@ -54,7 +57,7 @@ class _Tree:
     def __init__(self, table: TreeTable, paths: TreePaths) -> None:
         self.table, self.paths, self.number = table, paths, paths.number
         self.first, self.end = paths.first, paths.end
-        self.looked_up = {} if _is_wide(table) else looked_up(table, paths)
+        self.lookups = LeafLookups({}, 0.0) if _is_wide(table) else LeafLookups.of(table, paths)
         self.jumps = {self._other(node) for node in range(self.first, self.end) if table.feature[node] >= 0}
 
     def _other(self, node: int) -> int:
@@ -70,8 +73,9 @@ class _Tree:
             node = waiting.pop()
             if node in self.jumps:
                 made.append(f"n{node}:")
-            if table.feature[node] < 0 or node in self.looked_up:
-                said = self._lookup(self.looked_up[node], always, leaves) if node in self.looked_up else self._leaf(node, always)
+            is_looked_up = node in self.lookups.inner
+            if table.feature[node] < 0 or is_looked_up:
+                said = self._lookup(node, always, leaves) if is_looked_up else self._leaf(node, always)
                 made.append(f"    {said}")
                 if waiting:
                     made.append(f"    goto end{self.number};")
@@ -95,58 +99,28 @@ class _Tree:
             first = table.target[self.number] if table.width < table.n_outputs else 0
             for place, score in enumerate(table.scores[table.score[node]]):
                 said.append(f"out{first + place} += {number(score)};")
-        words = bit_words(self.paths.on_path[node] - always, n_words(table))
-        said += [f"seen{place} |= {word};" for place, word in enumerate(words) if word != "0x0u"]
+        words = self._words(node, always)
+        said += [f"seen{place} |= {word};" for place, word in enumerate(words) if word != _NONE]
         return " ".join(said)
 
-
-    def _lookup(self, inner: list[int], always: frozenset[int], leaves: list[str]) -> str:
-        """Return the statement that finds a leaf by all tests below a node, without a jump."""
-        table, found = self.table, list[int]()
-        for bits in range(1 << len(inner)):
-            node = inner[0]
-            while table.feature[node] >= 0:
-                node += 1 if bits >> inner.index(node) & 1 else table.skip[node]
-            found.append(node)
+    def _lookup(self, root: int, always: frozenset[int], leaves: list[str]) -> str:
+        """Return the statement that finds a leaf below a node by all tests there, and add its leaves."""
+        table, found = self.table, self.lookups.leaves(self.table, root)
         tests = [
-            f"((x[{table.feature[node]}] TREE_COMPARES {self._threshold(node)}) << {place})"
-            for place, node in enumerate(inner)
+            f"(x[{table.feature[node]}] TREE_COMPARES {self._threshold(node)}) << {place}"
+            for place, node in enumerate(self.lookups.inner[root])
         ]
         said = [f"leaf = FAST_LEAVES + {len(leaves)} + ({' | '.join(tests)});"]
         first = table.target[self.number] if table.width < table.n_outputs else 0
         said += [f"out{first + place} += leaf->scores[{place}];" for place in range(table.width)]
-        rows = [bit_words(self.paths.on_path[node] - always, n_words(table)) for node in found]
-        for place in range(n_words(table)):
-            if any(row[place] != "0x0u" for row in rows):
+        for place, words in enumerate(zip(*(self._words(leaf, always) for leaf in found), strict=True)):
+            if set(words) != {_NONE}:
                 said.append(f"seen{place} |= leaf->seen[{place}];")
-        for node, words in zip(found, rows, strict=True):
-            scores = ", ".join(map(number, table.scores[table.score[node]]))
-            leaves.append(f"{{{{{scores}}}, {{{', '.join(words)}}}}}")
+        leaves += [leaf_record(table, leaf, self._words(leaf, always)) for leaf in found]
         return " ".join(said)
 
-
-_MOST_LOOKED_UP = 4
-_TEST, _MISSED, _LOOKUP, _LOOKUP_TEST = 0.7, 8.0, 1.5, 0.8
-
-
-def looked_up(table: TreeTable, paths: TreePaths) -> dict[int, list[int]]:
-    inner: dict[int, list[int]] = {}
-    costs: dict[int, float] = {}
-    tops: dict[int, list[int]] = {}
-    for node in range(paths.end - 1, paths.first - 1, -1):
-        if table.feature[node] < 0:
-            inner[node], costs[node], tops[node] = [], 0.0, []
-            continue
-        left, right = node + 1, node + table.skip[node]
-        inner[node] = [node, *inner[left], *inner[right]]
-        rows = [table.cover[left], table.cover[right]]
-        split = _TEST * sum(rows) + _MISSED * min(rows) + costs[left] + costs[right]
-        looked = sum(rows) * (_LOOKUP + _LOOKUP_TEST * len(inner[node]))
-        if len(inner[node]) <= _MOST_LOOKED_UP and looked < split:
-            costs[node], tops[node] = looked, [node]
-        else:
-            costs[node], tops[node] = split, tops[left] + tops[right]
-    return {node: inner[node] for node in tops[paths.first]}
+    def _words(self, leaf: int, always: frozenset[int]) -> list[str]:
+        return bit_words(self.paths.on_path[leaf] - always, n_words(self.table))
 
 
 def _chunks(trees: list[TreePaths]) -> list[list[TreePaths]]:
@@ -162,7 +136,9 @@ def _chunks(trees: list[TreePaths]) -> list[list[TreePaths]]:
     return made
 
 
-def _function(name: str, trees: list[_Tree], always: frozenset[int], table: TreeTable, leaves: list[str]) -> str:
+def _function(
+    name: str, trees: list[_Tree], always: frozenset[int], table: TreeTable, leaves: list[str]
+) -> str:
     """Return a function of some trees; sums and features seen are local, so that they stay in registers."""
     body = []
     rounded = [f"    out{i} = (double)(float)out{i};" for i in range(table.n_outputs)]
@@ -177,7 +153,7 @@ def _function(name: str, trees: list[_Tree], always: frozenset[int], table: Tree
     begin = [f"    double out{i} = out[{i}];" for i in outs]
     begin += [f"    uint32_t seen{i} = seen[{i}];" for i in words]
     end = [f"    out[{i}] = out{i};" for i in outs] + [f"    seen[{i}] = seen{i};" for i in words]
-    begin += ["    const fast_leaf *leaf;"] if "leaf =" in text else []
+    begin += ["    const leaf_record *leaf;"] if "leaf =" in text else []
     unused = ["    (void)x;", "    (void)out;", "    (void)seen;"]
     return "\n".join(
         [

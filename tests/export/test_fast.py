@@ -17,8 +17,7 @@ from tests.export.test_stack import deepest
 from tests.export.walking import c_walk, compile_c
 
 from farthing.costs import CostSheet, Group
-from farthing.export import FLAGS, Program, export_model
-from farthing.export import leaf_sets
+from farthing.export import FLAGS, Program, export_model, leaf_sets
 from farthing.export import tables as tables_module
 from farthing.export.fast_forms import fast_form, mask_bytes
 from farthing.export.leaf_lookups import LeafLookups

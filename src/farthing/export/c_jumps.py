@@ -86,7 +86,8 @@ class _Tree:
             test = f"!({test})" if other == right else test
             made.append(f"    if ({test}) goto n{other};")
             waiting += [other, left + right - other]
-        return made if self.end - self.first == 1 else [*made, f"end{self.number}:;"]
+        end = f"end{self.number}"
+        return [*made, f"{end}:;"] if f"    goto {end};" in made else made
 
     def _threshold(self, node: int) -> str:
         return number(for_doubles(self.table, node))

@@ -23,26 +23,36 @@ static int first_bit(uint64_t bits)
 #define FIRST_BIT(bits) first_bit(bits)
 #endif
 
+/* Rows of sets that are combined together. */
+enum { ROWS_TOGETHER = 4, ROWS = (FARTHING_ITEMS + ROWS_TOGETHER - 1) / ROWS_TOGETHER * ROWS_TOGETHER };
+
 static void reach(const double *x, leaf_set *reached)
 {
-    int32_t item, i;
-    memset(reached, 0xff, SETS_OF_ROW * sizeof *reached);
+    const leaf_set *rows[ROWS];
+    int32_t blocks[FARTHING_ITEMS], item, i;
     for (item = 0; item < FARTHING_ITEMS; ++item) {
-        const double value = x[item], *cuts = CUTS + CUTS_BEGIN[item];
-        const leaf_set *row;
+        const double *cuts = CUTS + CUTS_BEGIN[item];
         int32_t block = 0, step;
-        for (step = STEPS[item]; step; step >>= 1) block += step & -(int32_t)(value TREE_EXCEEDS cuts[block + step - 1]);
-        block += BLOCKS_BEGIN[item];
-        row = REACHED[block];
-        for (i = 0; i < SETS_OF_ROW; ++i) reached[i] &= row[i];
-#if MASKS_WALK
-        {
-            const masking_node *node = MASKING + MIDDLES[block];
-            for (; value TREE_EXCEEDS node->threshold; ++node) reached[node->tree] &= node->rest;
-            for (node = MASKING + MIDDLES[block] - 1; value TREE_COMPARES node->threshold; --node) {
-                reached[node->tree] &= node->rest;
-            }
+        for (step = STEPS[item]; step; step >>= 1) {
+            block += step & -(int32_t)(x[item] TREE_EXCEEDS cuts[block + step - 1]);
         }
-#endif
+        blocks[item] = BLOCKS_BEGIN[item] + block;
+        rows[item] = REACHED[blocks[item]];
     }
+    for (; item < ROWS; ++item) rows[item] = rows[0];
+    memset(reached, 0xff, SETS_OF_ROW * sizeof *reached);
+    for (item = 0; item < ROWS; item += ROWS_TOGETHER) {
+        const leaf_set *a = rows[item], *b = rows[item + 1], *c = rows[item + 2], *d = rows[item + 3];
+        for (i = 0; i < SETS_OF_ROW; ++i) reached[i] &= (leaf_set)(a[i] & b[i] & c[i] & d[i]);
+    }
+#if MASKS_WALK
+    for (item = 0; item < FARTHING_ITEMS; ++item) {
+        const double value = x[item];
+        const masking_node *node = MASKING + MIDDLES[blocks[item]];
+        for (; value TREE_EXCEEDS node->threshold; ++node) reached[node->tree] &= node->rest;
+        for (node = MASKING + MIDDLES[blocks[item]] - 1; value TREE_COMPARES node->threshold; --node) {
+            reached[node->tree] &= node->rest;
+        }
+    }
+#endif
 }

@@ -104,7 +104,8 @@ class ThresholdBlocks:
             self.middles.append(len(self.nodes) + half)
             self.upper.update(within[half:])
             self.walks = self.walks or bool(within)
-            self.nodes += within + (own[high][1] if high < len(own) else [None])
+            self.nodes += within
+            self.nodes += own[high][1] if high < len(own) else [None]
 
 
 @dataclass(frozen=True)

@@ -201,7 +201,7 @@ def test_a_method_without_a_plan_says_why(method: str) -> None:
 
 def test_the_error_names_the_method_and_the_reason() -> None:
     model, _ = fitted("RandomOrderClassifier", 0)
-    with pytest.raises(ExportError, match=r"a RandomOrderClassifier cannot be exported: .*training rows"):
+    with pytest.raises(ExportError, match=r"^RandomOrderClassifier cannot be exported: .*training rows"):
         export_model(model, "unused")
 
 

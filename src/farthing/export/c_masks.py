@@ -1,29 +1,29 @@
 """A second copy of trees in C, as sets of leaves, for rows that have every value.
 
-A row goes through the thresholds of each feature from the middle one on, and each of them takes away leaves
-of one tree, so hardly a jump depends on values. The sets follow QuickScorer (Lucchese et al., SIGIR 2015),
-which starts from the lowest threshold and goes through twice as many.
+The thresholds of each feature are cut into blocks. A row finds the block of its value by a search without
+jumps, and takes the leaves that it may still reach, of all trees at once, from a table. Large models have
+several thresholds in a block: a row goes through them from the middle one on, and each takes away leaves of
+one tree. The sets follow QuickScorer (Lucchese et al., SIGIR 2015), which goes through all thresholds below
+a value.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Final
 
-from farthing.export.c_text import array, number
+from farthing.export.c_leaves import leaf_record, leaf_records
+from farthing.export.c_text import array, number, records
+from farthing.export.leaf_sets import LeafSets, ThresholdBlocks, set_bits, sets_of_row
 from farthing.export.runtime_files import runtime
-from farthing.export.table_types import whole
+from farthing.export.table_types import Table, whole
 from farthing.export.tree_paths import TreePaths, bit_words, for_doubles, n_words
 from farthing.export.tree_table import TreeTable
 
-# The bits of a set of leaves, and its type.
-_SETS: Final = ((8, "uint8_t"), (16, "uint16_t"), (32, "uint32_t"), (64, "uint64_t"))
-MOST_LEAVES: Final = 64
-
 
 def mask_trees(table: TreeTable, trees: list[TreePaths]) -> str:
-    """Return the nodes by feature and the leaves by tree, and the function that goes through them.
+    """Return the sets by block, the leaves by tree, and the function that goes through them.
 
     Parameters
     ----------
@@ -32,103 +32,103 @@ def mask_trees(table: TreeTable, trees: list[TreePaths]) -> str:
     trees : list of TreePaths
         The trees of the table.
     """
-    nodes, middle = _by_feature(table)
-    upper = _upper_halves(nodes, middle)
-    sets = [_LeafSets.of(table, tree, upper) for tree in trees]
+    n_bits, n_sets, blocks = set_bits(table), sets_of_row(table), ThresholdBlocks.of(table)
+    sets = [LeafSets.of(table, tree, blocks.upper) for tree in trees]
     tree_of = {node: tree.number for tree in trees for node in range(tree.first, tree.end)}
-    taken = {node: bits for each in sets for node, bits in each.taken.items()}
-    n_bits, kind = next(each for each in _SETS if max(len(tree.leaves) for tree in trees) <= each[0])
-    suffix = "ull" if n_bits > 32 else "u"
-    written = []
-    for node in nodes:
-        if node is None:
-            written.append("{NAN, 0, 0}")
-        else:
-            rest = ~taken[node] & (1 << n_bits) - 1
-            written.append(f"{{{number(for_doubles(table, node))}, {tree_of[node]}, {rest:#x}{suffix}}}")
-    leaves = [_leaf(table, tree, leaf) for tree, each in zip(trees, sets, strict=True) for leaf in each.order]
+    masks = _Masks(blocks, sets, tree_of, (1 << n_bits) - 1)
+    rows = [masks.row(passed, stopped, n_sets) for passed, stopped in blocks.rows]
+    leaves = [
+        leaf_record(table, leaf, bit_words(tree.on_path[leaf], n_words(table)))
+        for tree, each in zip(trees, sets, strict=True)
+        for leaf in each.order
+    ]
     begins = list(accumulate((len(tree.leaves) for tree in trees), initial=0))[:-1]
     parts = [
-        f"typedef {kind} leaf_set;",
+        f"typedef uint{n_bits}_t leaf_set;",
         f"#define TREE_EXCEEDS {'>=' if table.strict else '>'}",
-        "typedef struct {",
-        f"    double threshold;\n    {whole([len(trees)]).kind} tree;\n    leaf_set rest;",
-        "} masking_node;",
-        f"static const masking_node MASKING[{len(nodes)}] = {{\n    " + ",\n    ".join(written) + "\n};",
-        array("MIDDLE", whole(middle)),
-        "typedef struct {",
-        "    double scores[TREE_WIDTH];\n    uint32_t seen[FARTHING_WORDS];",
-        "} masked_leaf;",
-        f"static const masked_leaf LEAVES[{len(leaves)}] = {{\n    " + ",\n    ".join(leaves) + "\n};",
+        f"enum {{ SETS_OF_ROW = {n_sets} }};",
+        array("CUTS", Table("double", blocks.cuts)),
+        array("STEPS", whole(blocks.steps)),
+        array("CUTS_BEGIN", whole(blocks.cut_begins)),
+        array("BLOCKS_BEGIN", whole(blocks.block_begins)),
+        records("leaf_set", "REACHED", rows, "[SETS_OF_ROW]"),
+        *_walks(table, masks),
+        leaf_records("LEAVES", leaves),
         array("LEAVES_BEGIN", whole(begins)),
         runtime("tree_masks.c"),
+        _adding(table),
     ]
     return "\n".join(parts)
 
 
-def set_bytes(most_leaves: int) -> int:
-    """Return the bytes of the set of leaves of one tree.
-
-    Examples
-    --------
-    >>> set_bytes(16), set_bytes(17)
-    (2, 4)
-    """
-    return next(n_bits for n_bits, _ in _SETS if most_leaves <= n_bits) // 8
-
-
-def _by_feature(table: TreeTable) -> tuple[list[int | None], list[int]]:
-    """Return the nodes by feature and threshold, None around a feature's, and where its upper half begins."""
-    slots: list[list[int]] = [[] for _ in range(table.n_slots)]
-    for node, slot in enumerate(table.feature):
-        if slot >= 0:
-            slots[slot].append(node)
-    nodes: list[int | None] = [None]
-    middle = []
-    for own in slots:
-        own.sort(key=lambda node: table.thresholds[table.test[node]])
-        middle.append(len(nodes) + len(own) // 2)
-        nodes += [*own, None]
-    return nodes, middle
-
-
-def _upper_halves(nodes: list[int | None], middle: list[int]) -> set[int]:
-    """Return the nodes that a row meets on its way up."""
-    upper = set[int]()
-    for place in middle:
-        while (node := nodes[place]) is not None:
-            upper.add(node)
-            place += 1  # noqa: PLW2901 - up to the end of the feature
-    return upper
-
-
 @dataclass(frozen=True)
-class _LeafSets:
-    """The leaves of a tree in the order of their bits, and the bits that each node takes away."""
+class _Masks:
+    """Sets of leaves as C has them."""
 
-    order: list[int]
-    taken: dict[int, int]
+    blocks: ThresholdBlocks
+    sets: list[LeafSets]
+    tree_of: dict[int, int]
+    all_bits: int
 
-    @classmethod
-    def of(cls, table: TreeTable, tree: TreePaths, upper: set[int]) -> _LeafSets:
-        """Return them, the side that a node takes away before its other one."""
-        sides: dict[int, tuple[int, int]] = {}
-        order: list[int] = []
-        begins: dict[int, int] = {}
-        waiting = [tree.first]
-        while waiting:
-            node = waiting.pop()
-            begins[node] = len(order)
-            if table.feature[node] < 0:
-                order.append(node)
-                continue
-            left, right = node + 1, node + table.skip[node]
-            sides[node] = (left, right) if node in upper else (right, left)
-            waiting += reversed(sides[node])
-        taken = {node: (1 << begins[other]) - (1 << begins[first]) for node, (first, other) in sides.items()}
-        return cls(order, taken)
+    def row(self, passed: Sequence[int], stopped: Sequence[int], n_sets: int) -> str:
+        """Return the leaves that nodes below and above a block leave, of all trees."""
+        reached = [self.all_bits] * n_sets
+        for node in passed:
+            reached[self.tree_of[node]] &= ~self.sets[self.tree_of[node]].left[node]
+        for node in stopped:
+            reached[self.tree_of[node]] &= ~self.sets[self.tree_of[node]].right[node]
+        return f"{{{', '.join(map(self._text, reached))}}}"
+
+    def walked(self, table: TreeTable, node: int | None) -> str:
+        """Return a node that takes one of its sides away; None is the end of a feature."""
+        if node is None:
+            return "{NAN, 0, 0}"
+        tree, own = self.tree_of[node], self.sets[self.tree_of[node]]
+        rest = self.all_bits & ~(own.left if node in self.blocks.upper else own.right)[node]
+        return f"{{{number(for_doubles(table, node))}, {tree}, {self._text(rest)}}}"
+
+    def _text(self, bits: int) -> str:
+        return f"{bits:#x}{'ull' if self.all_bits >> 32 else 'u'}"
 
 
-def _leaf(table: TreeTable, tree: TreePaths, leaf: int) -> str:
-    scores = ", ".join(map(number, table.scores[table.score[leaf]]))
-    return f"{{{{{scores}}}, {{{', '.join(bit_words(tree.on_path[leaf], n_words(table)))}}}}}"
+def _walks(table: TreeTable, masks: _Masks) -> list[str]:
+    """Return the nodes within blocks, if there are any."""
+    if not masks.blocks.walks:
+        return ["#define MASKS_WALK 0"]
+    kind = whole([table.n_trees]).kind
+    return [
+        "#define MASKS_WALK 1",
+        f"typedef struct {{\n    double threshold;\n    {kind} tree;\n    leaf_set rest;\n}} masking_node;",
+        records("masking_node", "MASKING", [masks.walked(table, node) for node in masks.blocks.nodes]),
+        array("MIDDLES", whole(masks.blocks.middles)),
+    ]
+
+
+def _adding(table: TreeTable) -> str:
+    """Return the function that adds up leaves; sums and features seen stay in registers."""
+    lines = ["        const leaf_record *leaf = LEAVES + LEAVES_BEGIN[tree] + FIRST_BIT(reached[tree]);"]
+    begin, end = [], []
+    if table.width == table.n_outputs:
+        for i in range(table.width):
+            begin.append(f"    double out{i} = out[{i}];")
+            lines.append(f"        out{i} += leaf->scores[{i}];")
+            if table.single_sums:
+                lines.append(f"        out{i} = (double)(float)out{i};")
+            end.append(f"    out[{i}] = out{i};")
+    else:
+        for i in range(table.width):
+            lines.append(f"        out[TARGET[tree] + {i}] += leaf->scores[{i}];")
+            if table.single_sums:
+                lines.append(f"        out[TARGET[tree] + {i}] = (double)(float)out[TARGET[tree] + {i}];")
+    for i in range(n_words(table)):
+        begin.append(f"    uint32_t seen{i} = seen[{i}];")
+        lines.append(f"        seen{i} |= leaf->seen[{i}];")
+        end.append(f"    seen[{i}] = seen{i};")
+    return "\n".join(
+        [
+            "static void fast_trees(const double *x, double *out, uint32_t *seen)\n{",
+            "    leaf_set reached[SETS_OF_ROW];", "    int32_t tree;", *begin,
+            "    reach(x, reached);",
+            "    for (tree = 0; tree < TREES; ++tree) {", *lines, "    }", *end, "}",
+        ]
+    )  # fmt: skip

@@ -37,7 +37,8 @@ def stack_bytes(program: Program, tables: Tables) -> int:
         doubles += program.n_outputs + 2 * (words + 1)
     if n.get("PLAN_MASKS"):
         assert tables.trees is not None
-        other += mask_bytes(tables.trees)
+        other += mask_bytes(tables.trees) + 4 * items
+        doubles += items + 3  # the sets of each feature
     if n.get("DRAWN_UNITS"):
         doubles += 10
     total = 8 * doubles + other + _CALLS * _FRAME

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from farthing.export.table_types import Table
@@ -69,3 +70,9 @@ def array(name: str, table: Table) -> str:
     lines.append(line)
     inner = "\n".join(lines)
     return f"static const {table.kind} {name}[{len(entries)}] = {{\n{inner}\n}};"
+
+
+def records(kind: str, name: str, entries: Sequence[str], size: str = "") -> str:
+    """Return entries in C as a constant array; ``size`` is that of an entry that is an array."""
+    inner = ",\n    ".join(entries)
+    return f"static const {kind} {name}[{len(entries)}]{size} = {{\n    {inner}\n}};"

@@ -175,7 +175,7 @@ def _header(program: Program, tables: Tables, name: str, fields: Sequence[tuple[
     guard = re.sub(r"\W", "_", name).upper() + "_H"
     budget = "HUGE_VAL" if program.budget is None else number(program.budget)
     lines = [
-        f"/* A {program.method} of Farthing as a walk, which asks for one feature at a time.",
+        f"/* {program.method} of Farthing as a walk, which asks for one feature at a time.",
         f"   Compile the source with {FLAGS}; on x86 in 32 bits, add -msse2 -mfpmath=sse. */",
         f"#ifndef {guard}\n#define {guard}\n\n#include <math.h>\n#include <stdint.h>\n",
         f"#define FARTHING_BUDGET {budget}",

@@ -7,20 +7,21 @@ row is.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Final
 
-from farthing.export.c_masks import MOST_LEAVES, set_bytes
+from farthing.export.leaf_lookups import LeafLookups
+from farthing.export.leaf_sets import MOST_LEAVES, ThresholdBlocks, most_leaves, set_bits, sets_of_row
+from farthing.export.tree_paths import TreePaths
 from farthing.export.tree_table import TreeTable
 
-# Nanoseconds on a processor of 2020s servers, by a fit to models of tables that no page reports. Only their
-# ratios matter.
-_TEST, _MISSED_JUMP = 0.7, 8.0
-_FEATURE, _NODE, _TREE, _WORD_OF_TREE = 15.0, 0.24, 1.5, 0.5
+# Nanoseconds, as those of `LeafLookups`.
+_TREE, _FEATURE, _SEARCH_STEP, _VECTOR = 2.0, 3.0, 2.0, 1.1
+# Thresholds within a block: the two jumps at their ends, and each.
+_WALK, _NODE = 10.0, 1.5
 # Code of more tests does not fit the instruction cache, nor what is remembered of jumps: twice the time.
 _CACHED_TESTS: Final = 1600
 # Jumps that depend on each other are guessed better than shares of rows say, so sets must win clearly.
-_CLEARLY: Final = 0.75
+_CLEARLY: Final = 0.5
 # Sets of leaves are on the stack.
 _MOST_SET_BYTES: Final = 4096
 # Compilers would take minutes for more jumps.
@@ -35,7 +36,7 @@ def fast_form(table: TreeTable) -> str | None:
         return None
     takes_masks = (
         table.n_trees > 0
-        and _most_leaves(table) <= MOST_LEAVES
+        and most_leaves(table) <= MOST_LEAVES
         and mask_bytes(table) <= _MOST_SET_BYTES
         and table.width <= _MOST_SCORES
     )
@@ -46,28 +47,20 @@ def fast_form(table: TreeTable) -> str | None:
 
 def mask_bytes(table: TreeTable) -> int:
     """Return the bytes of the sets of leaves of one row."""
-    return table.n_trees * set_bytes(_most_leaves(table))
-
-
-def _most_leaves(table: TreeTable) -> int:
-    sizes = (end - first for first, end in pairwise(table.roots))
-    return (max(sizes, default=1) + 1) // 2
+    return sets_of_row(table) * set_bits(table) // 8
 
 
 def _mask_time(table: TreeTable) -> float:
-    tested = [slot for slot in table.feature if slot >= 0]
-    per_tree = _TREE + _WORD_OF_TREE * -(-table.n_slots // 32)
-    return _FEATURE * len(set(tested)) + _NODE * len(tested) + per_tree * table.n_trees
+    """Return the time of a row: its searches, the sets of its blocks, thresholds within them, and leaves."""
+    blocks, n_vectors = ThresholdBlocks.of(table), mask_bytes(table) / 16
+    time = _TREE * table.n_trees
+    for step in blocks.steps:
+        time += _FEATURE + _SEARCH_STEP * step.bit_length() + _VECTOR * n_vectors
+        time += _WALK + _NODE * blocks.every / 4 if blocks.walks else 0.0
+    return time
 
 
 def _jump_time(table: TreeTable) -> float:
-    """Return the time of the tests of a mean row, and of the jumps against the way of most rows."""
-    tests = missed = 0.0
-    for first, end in pairwise(table.roots):
-        rows = table.cover[first] or 1.0
-        for node in range(first, end):
-            if table.feature[node] >= 0:
-                tests += table.cover[node] / rows
-                missed += min(table.cover[node + 1], table.cover[node + table.skip[node]]) / rows
-    time = _TEST * tests + _MISSED_JUMP * missed
+    """Return the time of a mean training row."""
+    time = sum(LeafLookups.of(table, TreePaths(table, tree)).time for tree in range(table.n_trees))
     return time if len(table.feature) <= 2 * _CACHED_TESTS else 2 * time

@@ -29,7 +29,7 @@ def write_html(program: Program, name: str, model: BudgetedEstimator, *, embedde
     if program.answer_width:
         asked = "devices" if program.handover is None else f"the {program.handover.name}"
         raise ExportError(
-            f"a {program.method} cannot be a page: {asked} would have to answer with numbers, not a person; "
+            f"{program.method} cannot be a page: {asked} would have to answer with numbers, not a person; "
             "export it to js or c"
         )
     tables = Tables.of(program)

@@ -23,7 +23,7 @@ def write_js(program: Program, name: str) -> Written:
         The name of the files: ``name.js`` and ``name.d.ts``.
     """
     tables = Tables.of(program)
-    head = f"// A {program.method} of Farthing as a walk, which asks for one feature at a time.\n"
+    head = f"// {program.method} of Farthing as a walk, which asks for one feature at a time.\n"
     script = f"{head}const MODEL = {js_text(model_data(program, tables))};\n\n{walk_script(program, tables)}"
     size = sum(table.size for table in tables.tables.values())
     types = runtime("walk.d.ts") + (runtime("devices.d.ts") if tables.kind == "message" else "")

@@ -46,19 +46,19 @@ def write_onnx(program: Program, name: str, columns: tuple[str, ...]) -> Written
     plan = program.plan
     if not isinstance(plan, TreePlan) or not is_tree_sum(plan):
         raise ExportError(
-            f"a {program.method} cannot be exported to ONNX: which trees a row passes depends on the row, "
+            f"{program.method} cannot be exported to ONNX: which trees a row passes depends on the row, "
             "and a tree ensemble of ONNX adds all of them"
         )
     if program.budget is not None:
         raise ExportError(
-            f"a {program.method} with a hard budget cannot be exported to ONNX, which has no account; export "
+            f"{program.method} with a hard budget cannot be exported to ONNX, which has no account; export "
             "it to c or js"
         )
     forest = plan.trees.forest
     try:
         trees = OnnxTrees.of(plan.trees, columns)
     except ExportError as error:
-        raise ExportError(f"a {program.method} cannot be exported to ONNX: {error}") from error
+        raise ExportError(f"{program.method} cannot be exported to ONNX: {error}") from error
     graph = _Graph()
     values = "X"
     if forest.dtype == "float32":

@@ -92,7 +92,7 @@ class Program:
             plan, link = fitted.plan(), fitted.link_steps()
             prices = Prices.of(fitted, plan)
         except ExportError as error:
-            raise ExportError(f"a {type(model).__name__} cannot be exported: {error}") from error
+            raise ExportError(f"{type(model).__name__} cannot be exported: {error}") from error
         error_costs = getattr(fitted, "error_costs", None)
         classes = fitted.classes.tolist() if hasattr(fitted, "classes") else None
         n_outputs = _n_outputs(plan)

@@ -12,6 +12,7 @@ from farthing.export.drawn_tables import drawn_tables
 from farthing.export.fast_forms import fast_form
 from farthing.export.program import Program, is_tree_sum
 from farthing.export.table_types import Table, real, whole
+from farthing.export.tree_packing import packed_ways, tests_and_rows
 from farthing.export.tree_table import LeafRows, TreeTable
 from farthing.walks import plans
 from farthing.walks.drawn_votes import DrawnVotePlan, TreeLearners
@@ -36,16 +37,6 @@ def _typed(kind: str, entries: Sequence[float]) -> tuple[str, list[float] | list
         made = whole(map(int, entries)) if kind == "whole" else real(entries)
         return made.kind, made.entries
     return kind, list(entries)
-
-
-def _tests_and_rows(table: TreeTable, given: Sequence[tuple[float, ...]]) -> list[int]:
-    """Return the tests of inner nodes, and the places of leaves among the distinct rows."""
-    rows = {row: place for place, row in enumerate(dict.fromkeys(given))}
-    leaves = iter(given)
-    return [
-        test if slot >= 0 else rows[next(leaves)]
-        for test, slot in zip(table.test, table.feature, strict=True)
-    ]
 
 
 _KINDS = {
@@ -127,7 +118,7 @@ class Tables:
         self.trees = table
         self.tables |= {
             "FEATURE": whole(leaf if slot < 0 else slot for slot in table.feature),
-            "TEST": whole(table.test if leaves is None else _tests_and_rows(table, leaves.rows)),
+            "TEST": whole(table.test if leaves is None else tests_and_rows(table, leaves.rows)),
             "SKIP": whole(table.skip),
             "ROOTS": whole(table.roots),
             "THRESHOLD": real(table.thresholds),
@@ -144,7 +135,8 @@ class Tables:
             self.tables["SCORES"] = pooled if is_pooled else direct
             if is_pooled:
                 self.tables["SCORE"] = index
-        self._add_ways(table)
+        self.tables["WAYS"], ways = packed_ways(table)
+        self.numbers |= ways
         if table.sets:
             self.tables |= {"SETS": whole(table.sets), "SET_BYTES": whole(table.set_bytes)}
         if width < table.n_outputs:
@@ -175,31 +167,6 @@ class Tables:
         else:
             self.tables["SCORES"] = real(score for row in distinct for score in row[:width])
             self.tables["COVER"] = whole(int(row[-1]) for row in distinct)
-
-    def _add_ways(self, table: TreeTable) -> None:
-        """Add where values that are not there go: a bit for each node, if it is enough, or four."""
-        inner = [way for way, slot in zip(table.ways, table.feature, strict=True) if slot >= 0]
-        missing = {way & 3 for way in inner}
-        two_ways = all(way >> 2 < 2 for way in inner)
-        one_way = len(missing) <= 1 and two_ways
-        same_ways = not one_way and two_ways and all(way >> 2 == way & 3 for way in inner)
-        if one_way or same_ways:
-            codes, bits = [way >> 2 & 1 for way in table.ways], 1
-        else:
-            codes, bits = table.ways, 4
-        per_byte = 8 // bits
-        self.tables["WAYS"] = Table(
-            "uint8_t",
-            [
-                sum(code << bits * place for place, code in enumerate(codes[first : first + per_byte]))
-                for first in range(0, len(codes), per_byte)
-            ],
-        )
-        self.numbers |= {
-            "TREE_ONE_MISSING": int(one_way),
-            "TREE_SAME_WAYS": int(same_ways),
-            "MISSING_WAY": min(missing, default=0),
-        }
 
     def _tree_table(self, program: Program, predictors: Sequence[object], routes: object = None) -> TreeTable:
         prices = program.prices

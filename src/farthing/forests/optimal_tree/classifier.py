@@ -166,9 +166,9 @@ class OptimalTreeClassifier(BudgetPathMixin, PricedErrorsMixin):
         thresholds may cost less. None means ``max_values``.
     guess_bounds : bool
         Whether rows that are tested are taken to cost no less than a test and what the labels of the
-        ``reference`` cost them, in trees of depth 3 and more. The search is then faster, and the tree need
-        not be the best. What stays proven: it costs at most the training errors of the reference more than
-        the best tree with these thresholds. `lower_bound_` and `optimality_gap_` are of that proof.
+        ``reference`` cost them, in trees of depth 3 and more. The search may then be faster, and the tree
+        need not be the best. What stays proven: it costs at most the training errors of the reference more
+        than the best tree with these thresholds. `lower_bound_` and `optimality_gap_` are of that proof.
     max_levels : int
         Categories of a column with at most this many, 2 to 12, are divided into any two sets; those of
         others one against the rest. Missing values count as one more category.

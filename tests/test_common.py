@@ -45,7 +45,7 @@ FEWER: dict[str, dict[str, Any]] = {
     "PipelineClassifier": {"estimator": GreedyMiserClassifier(n_estimators=6)},
     "PipelineRegressor": {"estimator": GreedyMiserRegressor(n_estimators=6)},
     "RandomOrderClassifier": {"estimator": AdaBoostClassifier(n_estimators=20)},
-    "SubsetTreeClassifier": {"n_estimators": 10, "n_folds": 2, "n_candidates": 2, "n_swaps": 1},
+    "SubsetTreeClassifier": {"n_estimators": 10, "n_folds": 3, "n_candidates": 2, "n_swaps": 1},
 }
 
 # At their defaults these take some 0.2 s for a fit of sixty rows: they are fitted once, on a small table, and

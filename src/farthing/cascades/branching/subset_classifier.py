@@ -68,7 +68,7 @@ def _auto(context: SweepContext) -> Mapping[str, Any] | None:
             "n_candidates": 2,
             "n_swaps": 1,
             "n_estimators": 3,
-            "n_folds": 2,
+            "n_folds": 3,
             "max_depth": 2,
             "min_samples_leaf": 1,
             "budget": 3.0,

@@ -129,7 +129,6 @@ ALWAYS_SMALL = {"OneVsRestClassifier", "WeightedGateClassifier"}
 KNOWN_FAILURES = {
     "BranchingCascadeClassifier": "check_sample_weight_equivalence: fails unless min_samples_leaf is 1",
     "PrunedForestClassifier": "check_classifiers_train: accuracy below 0.83 unless growth_tradeoff is 0.1",
-    "SubsetTreeClassifier": "check_sample_weight_equivalence: fails unless min_samples_leaf is 1",
 }
 
 

@@ -155,6 +155,17 @@ def measure(table: str, split: int, method: str, k: int, most: int = MOST_ROWS) 
     }
 
 
+def points(gap: tuple[float, float]) -> str:
+    """Return a difference and its standard error; the latter is not known of a single split.
+
+    Examples
+    --------
+    >>> points((0.5, 0.25)), points((-0.5, float("nan")))
+    ('+0.50 +- 0.25', '-0.50')
+    """
+    return f"{gap[0]:+.2f}" + (f" +- {gap[1]:.2f}" if np.isfinite(gap[1]) else "")
+
+
 class Board:
     """All figures, by what, table, split, method and k."""
 
@@ -187,8 +198,9 @@ class Board:
     def gap(self, what: str, rival: str, tables: Sequence[str], k: int | None = None) -> tuple[float, float]:
         """Return by how much ours is above a rival, and the standard error over splits of all tables."""
         gaps = self.of(what, OURS, tables, k) - self.of(what, rival, tables, k)
-        # Splits of a table share its rows, but each k and table counts alike.
-        return float(gaps.mean()), float(gaps.std(ddof=1) / np.sqrt(gaps.size)) if gaps.size > 1 else 0.0
+        # Each table and split counts alike; a single one has no standard error.
+        error = float(gaps.std(ddof=1) / np.sqrt(gaps.size)) if gaps.size > 1 else float("nan")
+        return float(gaps.mean()), error
 
     def best_rival(self, what: str, tables: Sequence[str]) -> str:
         """Return the rival of the largest mean over tables and k."""
@@ -201,20 +213,19 @@ def first_lines(board: Board, parts: dict[str, Sequence[str]]) -> list[str]:
     for name, tables in parts.items():
         for what in ("AUROC", "accuracy"):
             rival = board.best_rival(what, tables)
-            mean, error = board.gap(what, rival, tables)
             behind = []
             for k in board.ks:
                 best = max(RIVALS, key=lambda one: float(board.of(what, one, tables, k).mean()))
                 at_k = board.gap(what, best, tables, k)
                 if at_k[0] < 0:
-                    behind.append(f"k = {k} ({at_k[0]:+.2f} +- {at_k[1]:.2f} beside {best})")
+                    behind.append(f"k = {k} ({points(at_k)} beside {best})")
             lost = [
                 f"{table} ({board.gap(what, best, [table])[0]:+.2f} beside {best})"
                 for table in tables
                 if board.gap(what, best := board.best_rival(what, [table]), [table])[0] < 0
             ]
             lines.append(
-                f"- {name}, {what}: {mean:+.2f} +- {error:.2f} points beside {rival}, the best other "
+                f"- {name}, {what}: {points(board.gap(what, rival, tables))} points beside {rival}, the best other "
                 f"method over all k. Behind the best at some k: {'; '.join(behind) or 'at none'}. "
                 f"Behind on single tables: {'; '.join(lost) or 'on none'}."
             )
@@ -244,7 +255,7 @@ def page(board: Board, parts: dict[str, Sequence[str]], lacking: Sequence[str]) 
     ]
     for (name, tables), what in itertools.product(parts.items(), ("AUROC", "accuracy")):
         text += [
-            f"## {what} in percent, {name.lower()}",
+            f"## {what[0].upper()}{what[1:]} in percent, {name.lower()}",
             markdown(
                 ["k", *METHODS],
                 [[k, *(f"{board.of(what, m, tables, k).mean():.2f}" for m in METHODS)] for k in board.ks],

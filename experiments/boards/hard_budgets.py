@@ -225,8 +225,8 @@ def first_lines(board: Board, parts: dict[str, Sequence[str]]) -> list[str]:
                 if board.gap(what, best := board.best_rival(what, [table]), [table])[0] < 0
             ]
             lines.append(
-                f"- {name}, {what}: {points(board.gap(what, rival, tables))} points beside {rival}, the best other "
-                f"method over all k. Behind the best at some k: {'; '.join(behind) or 'at none'}. "
+                f"- {name}, {what}: {points(board.gap(what, rival, tables))} points beside {rival}, the best "
+                f"other method over all k. Behind the best at some k: {'; '.join(behind) or 'at none'}. "
                 f"Behind on single tables: {'; '.join(lost) or 'on none'}."
             )
     return lines

@@ -5,9 +5,9 @@ rows to learn from and rows to test on; all methods have the same. Settings and 
 were chosen on tables of the first list; those of the second were looked at once, at the end. The rival
 ``static`` takes the k columns of the largest importance in a booster on all of them, and boosts on those.
 
-``--minutes 4`` ends after so many minutes and writes no page; the next call goes on with what is kept in
-build/hard_budgets. ``--tables`` and ``--methods`` choose what is run next. FARTHING_DATA must name the folder
-of the tables; see `farthing.datasets.load_table`.
+``--minutes 4`` ends after so many minutes, with a page of the tables that are done; the next call goes on
+with what is kept in build/hard_budgets. ``--tables`` and ``--methods`` choose what is run next, without a
+page. FARTHING_DATA must name the folder of the tables; see `farthing.datasets.load_table`.
 """
 
 from __future__ import annotations
@@ -155,6 +155,17 @@ def measure(table: str, split: int, method: str, k: int, most: int = MOST_ROWS) 
     }
 
 
+def points(gap: tuple[float, float]) -> str:
+    """Return a difference and its standard error; the latter is not known of a single split.
+
+    Examples
+    --------
+    >>> points((0.5, 0.25)), points((-0.5, float("nan")))
+    ('+0.50 +- 0.25', '-0.50')
+    """
+    return f"{gap[0]:+.2f}" + (f" +- {gap[1]:.2f}" if np.isfinite(gap[1]) else "")
+
+
 class Board:
     """All figures, by what, table, split, method and k."""
 
@@ -165,6 +176,14 @@ class Board:
     def add(self, table: str, split: int, method: str, k: int, figures: Figures) -> None:
         """Take the figures of one fit."""
         self._found[table, split, method, k] = figures
+
+    def complete(self) -> tuple[str, ...]:
+        """Return the tables of which all figures are there."""
+        return tuple(
+            table
+            for table in self.tables
+            if all((table, *key) in self._found for key in itertools.product(self.splits, METHODS, self.ks))
+        )
 
     def of(self, what: str, method: str, tables: Sequence[str], k: int | None = None) -> NDArray[np.float64]:
         """Return the means over k of each split of some tables, shape (n_tables, n_splits)."""
@@ -179,8 +198,9 @@ class Board:
     def gap(self, what: str, rival: str, tables: Sequence[str], k: int | None = None) -> tuple[float, float]:
         """Return by how much ours is above a rival, and the standard error over splits of all tables."""
         gaps = self.of(what, OURS, tables, k) - self.of(what, rival, tables, k)
-        # Splits of a table share its rows, but each k and table counts alike.
-        return float(gaps.mean()), float(gaps.std(ddof=1) / np.sqrt(gaps.size)) if gaps.size > 1 else 0.0
+        # Each table and split counts alike; a single one has no standard error.
+        error = float(gaps.std(ddof=1) / np.sqrt(gaps.size)) if gaps.size > 1 else float("nan")
+        return float(gaps.mean()), error
 
     def best_rival(self, what: str, tables: Sequence[str]) -> str:
         """Return the rival of the largest mean over tables and k."""
@@ -193,31 +213,39 @@ def first_lines(board: Board, parts: dict[str, Sequence[str]]) -> list[str]:
     for name, tables in parts.items():
         for what in ("AUROC", "accuracy"):
             rival = board.best_rival(what, tables)
-            mean, error = board.gap(what, rival, tables)
             behind = []
             for k in board.ks:
                 best = max(RIVALS, key=lambda one: float(board.of(what, one, tables, k).mean()))
                 at_k = board.gap(what, best, tables, k)
                 if at_k[0] < 0:
-                    behind.append(f"k = {k} ({at_k[0]:+.2f} +- {at_k[1]:.2f} beside {best})")
+                    behind.append(f"k = {k} ({points(at_k)} beside {best})")
             lost = [
                 f"{table} ({board.gap(what, best, [table])[0]:+.2f} beside {best})"
                 for table in tables
                 if board.gap(what, best := board.best_rival(what, [table]), [table])[0] < 0
             ]
             lines.append(
-                f"- {name}, {what}: {mean:+.2f} +- {error:.2f} points beside {rival}, the best other "
-                f"method over all k. Behind the best at some k: {'; '.join(behind) or 'at none'}. "
+                f"- {name}, {what}: {points(board.gap(what, rival, tables))} points beside {rival}, the best "
+                f"other method over all k. Behind the best at some k: {'; '.join(behind) or 'at none'}. "
                 f"Behind on single tables: {'; '.join(lost) or 'on none'}."
             )
     return lines
 
 
-def page(board: Board, parts: dict[str, Sequence[str]]) -> str:
+def not_run(lacking: Sequence[str]) -> list[str]:
+    """Return the line on tables that are not run yet."""
+    if not lacking:
+        return []
+    none_held_out = set(HELD_OUT) <= set(lacking)
+    unconfirmed = "; nothing here is confirmed on tables that no setting was chosen on" * none_held_out
+    return [f"- Not run yet: {', '.join(lacking)}{unconfirmed}."]
+
+
+def page(board: Board, parts: dict[str, Sequence[str]], lacking: Sequence[str]) -> str:
     """Return the page in Markdown."""
     text = [
         "# At most k features for every row",
-        "\n".join(first_lines(board, parts)),
+        "\n".join([*first_lines(board, parts), *not_run(lacking)]),
         f"Every feature costs 1 and no row looks at more than k. {len(board.splits)} split of each table, "
         f"at most {MOST_ROWS} rows to learn from; all methods at their defaults. Differences are paired, "
         "with standard errors over all splits of all tables. AUROC with more than two classes is the mean of "
@@ -227,7 +255,7 @@ def page(board: Board, parts: dict[str, Sequence[str]]) -> str:
     ]
     for (name, tables), what in itertools.product(parts.items(), ("AUROC", "accuracy")):
         text += [
-            f"## {what} in percent, {name.lower()}",
+            f"## {what[0].upper()}{what[1:]} in percent, {name.lower()}",
             markdown(
                 ["k", *METHODS],
                 [[k, *(f"{board.of(what, m, tables, k).mean():.2f}" for m in METHODS)] for k in board.ks],
@@ -246,37 +274,51 @@ def page(board: Board, parts: dict[str, Sequence[str]]) -> str:
     return "\n\n".join(text)
 
 
-def run(board: Board, methods: Sequence[str], kept: Path, end: float | None, most: int = MOST_ROWS) -> bool:
-    """Make or load all figures; return whether there was time for all."""
+def run(board: Board, methods: Sequence[str], kept: Path, end: float | None, most: int = MOST_ROWS) -> None:
+    """Make or load the figures; after the end only those that are kept."""
     # Pieces of all tables early, so that an unfinished run shows something of each.
     for split, k, table, method in itertools.product(board.splits, board.ks, board.tables, methods):
         name = f"{table} {split} {method} {k}"
-        if end is not None and time.monotonic() > end:
-            return False
-        figures = kept_trial(kept, name, partial(measure, table, split, method, k, most))
-        board.add(table, split, method, k, figures)
-    return True
+        if (
+            end is not None
+            and time.monotonic() > end
+            and not (kept / f"{name.replace(' ', '_')}.npz").exists()
+        ):
+            continue
+        board.add(
+            table,
+            split,
+            method,
+            k,
+            kept_trial(kept, name, partial(measure, table, split, method, k, most)),
+        )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the board and write its page."""
     parser = options(__doc__)
-    parser.add_argument("--minutes", type=float, help="end after so many minutes, without a page")
+    parser.add_argument("--minutes", type=float, help="end after so many minutes")
     parser.add_argument("--tables", nargs="+", choices=[*CHOSEN_ON, *HELD_OUT], help="only these")
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), help="only these")
     given = parse(parser, NAME, arguments)
     end = None if given.minutes is None else time.monotonic() + 60 * given.minutes
     tables = given.tables or ([*BUNDLED] if given.tiny else [*CHOSEN_ON, *HELD_OUT])
     board = Board(tables, 1 if given.tiny else N_SPLITS, (2,) if given.tiny else KS)
-    done = run(board, given.methods or list(METHODS), given.kept, end, 150 if given.tiny else MOST_ROWS)
-    if not done or given.methods or (given.tables and not given.tiny):
-        print("all figures are kept" if done else "not done; run it again to go on")
-        return
+    run(board, given.methods or list(METHODS), given.kept, end, 150 if given.tiny else MOST_ROWS)
+    board.tables, lacking = board.complete(), set(board.tables)
     parts: dict[str, Sequence[str]] = {
-        "Tables that settings were chosen on": [table for table in tables if table in CHOSEN_ON],
-        "Held-out tables": [table for table in tables if table in HELD_OUT],
+        name: [table for table in board.tables if table in tables]
+        for name, tables in (
+            ("Tables that settings were chosen on", CHOSEN_ON),
+            ("Held-out tables", HELD_OUT),
+        )
     }
-    write_page(given.out, NAME, page(board, parts), command(NAME))
+    lacking -= set(board.tables)
+    print(f"not run yet: {', '.join(sorted(lacking)) or 'none'}")
+    if not given.methods and board.tables and (given.tiny or not given.tables):
+        line = command(NAME, *([] if given.minutes is None else ["--minutes", f"{given.minutes:g}"]))
+        text = page(board, {name: tables for name, tables in parts.items() if tables}, sorted(lacking))
+        write_page(given.out, NAME, text, line)
 
 
 if __name__ == "__main__":

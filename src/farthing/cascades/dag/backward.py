@@ -209,7 +209,8 @@ class BackwardPass:
         found = CostToGo(*np.empty((2, len(levels.offsets), len(self.rows))))
         for level, tradeoff in enumerate(levels.tradeoffs.tolist()):
             points = np.flatnonzero(levels.point_levels == level).tolist()
-            costs, known = edges.costs(tradeoff, points[0]), evidence
+            # At the last level nothing is bought; infinity times a price of zero would be no number.
+            costs, known = edges.costs(tradeoff if tradeoff < np.inf else 0.0, points[0]), evidence
             if level == levels.gates:
                 costs, known = self._gate_costs(state, edges, points[-1]), evidence and evidence.last_column()
             order, scores = self._fixed_order(state, costs, tradeoff), None

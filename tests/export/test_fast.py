@@ -12,7 +12,7 @@ import pytest
 from experiments.lib.export_replays import BITS_32, STRICT
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestClassifier
 from tests.export.test_stack import deepest
 from tests.export.walking import c_walk, compile_c
 
@@ -101,6 +101,19 @@ def _costs(priced: str) -> dict[str, Any]:
     own = [(1.0 if priced == "whole" else 0.1) * (place % 5) for place in range(_X.shape[1])]
     groups = {"panel": Group(4.0, [f"x{place}" for place in range(9)])} if priced == "groups" else None
     return {"costs": CostSheet(own, groups=groups)}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_trees_of_several_classes_add_to_their_own_output(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take(form, monkeypatch)
+    rival = GradientBoostingClassifier(n_estimators=8, max_leaf_nodes=12, random_state=0)
+    model = from_model(rival.fit(_X, np.digitize(_Y, np.quantile(_Y, [0.3, 0.6]))))
+    table = Tables.of(Program.of(model)).trees
+    assert table is not None
+    assert table.width < table.n_outputs
+    assert_decides_as_walks(model, tmp_path, ("-O1",))
 
 
 _DRIVER = """#include "model.h"

@@ -16,7 +16,7 @@ from experiments.boards.cascade_mnist import COMMON, SETTINGS
 from experiments.lib.afa_static import RANKINGS, StaticSelection
 from farthing.base import get, registered
 from farthing.boosting import GreedyMiserClassifier
-from farthing.cascades import BranchingCascadeClassifier, MiserCascadeClassifier
+from farthing.cascades import BranchingCascadeClassifier, MiserCascadeClassifier, SubsetTreeClassifier
 from farthing.costs import CostSheet
 from farthing.forests import (
     BudgetForestClassifier,
@@ -146,6 +146,10 @@ def _policy(setup: Setup) -> Any:
     return DiagnosticPolicyClassifier(setup.costs, max_depth=min(setup.budget, 6), n_jobs=1, **setup.settings)
 
 
+def _subset_tree(setup: Setup) -> Any:
+    return SubsetTreeClassifier(setup.costs, setup.budget, random_state=setup.seed, n_jobs=1)
+
+
 def _lookahead(setup: Setup) -> Any:
     return LookaheadClassifier(setup.costs, setup.budget, random_state=setup.seed, n_jobs=1, **setup.settings)
 
@@ -182,6 +186,8 @@ def networks() -> dict[str, Method]:
 METHODS: Final[dict[str, Method]] = {
     "GreedyMiser": Method(_miser),
     "BranchingCascade": Method(_branching),
+    # Comparing sets of many columns takes too long on images.
+    "SubsetTree": Method(_subset_tree, max_columns=200),
     "MiserCascade": Method(partial(_cascade, "hard")),
     "BudgetTree": Method(_tree, settings=LEAVES),
     "BudgetForest": Method(partial(_forest, True), settings=DEPTHS),

@@ -6,8 +6,9 @@ includes making these. A line is the sum over the three levels of error prices, 
 the process. "Search" is the compiled search alone against a whole fit of pystreed; the others are whole fits
 on both sides, that is with the checks of the input and the tree in its final form. Both find the same total
 cost, or the run fails, except where pystreed's tree costs more than ours, which is printed. Peak memory is
-what the deepest fit adds to a process of its own, which has the libraries and the table loaded. Growth
-is ours alone: random tables of four values a column, errors at 5 and tests at 0.02, beside the smallest one.
+what the deepest fit adds to a process of its own, which has the libraries and the table loaded. The medians
+are of the lines above them. Growth is ours alone: random tables of four values a column, errors at 5 and
+tests at 0.02, beside the smallest one.
 """
 
 from __future__ import annotations
@@ -36,13 +37,25 @@ from farthing.table import PreparedTable
 DEPTHS: Final = (3, 4)
 # Of one tree, against the other in the same run.
 GOAL: Final = 1.0
+# Of the median over all tables and depths.
+MEDIAN_GOAL: Final = 0.3
 _TOLERANCE: Final = 1e-9
 _TURNS: Final = 5
 
 
 def run(threads: int) -> list[Line]:  # noqa: ARG001 - one thread on each side
     """Measure everything."""
-    return [*(line for depth in DEPTHS for line in against_streed(depth)), *memory(), *growth()]
+    timed = [line for depth in DEPTHS for line in against_streed(depth)]
+    return [*timed, *(median_of(timed, what) for what in ("fit", "search")), *memory(), *growth()]
+
+
+def median_of(lines: Sequence[Line], what: str) -> Line:
+    """Return the line with the median of the ratios of fits or of searches."""
+    chosen = [line for line in lines if line.what.startswith(what)]
+    ours, theirs, ratio = (
+        statistics.median(getattr(line, part) for line in chosen) for part in ("ours", "theirs", "ratio")
+    )
+    return Line(f"median, {what}", chosen[0].rival, ours, theirs, ratio, MEDIAN_GOAL)
 
 
 def against_streed(depth: int) -> list[Line]:

@@ -5,9 +5,11 @@ import warnings
 from importlib.metadata import version as installed
 from pathlib import Path
 
+from sphinx.errors import ExtensionError
+
 sys.path.insert(0, str(Path(__file__).parent))
 
-from site_pages import write_pages
+from site_pages import undocumented, write_pages
 
 from farthing import errors
 
@@ -89,6 +91,13 @@ def _skip(app, what, name, obj, skip, options):  # noqa: ARG001, PLR0917 - Sphin
     return True if added or inherited else None
 
 
+def _refuse_gaps(app, env):  # noqa: ARG001 - Sphinx gives these
+    """Refuse to build a reference that lacks public names."""
+    if gaps := undocumented(env.domaindata["py"]["objects"]):
+        raise ExtensionError(f"the reference lacks {', '.join(gaps)}")
+
+
 def setup(app):
     """Connect what Sphinx calls."""
+    app.connect("env-check-consistency", _refuse_gaps)
     app.connect("autodoc-skip-member", _skip)

@@ -4,11 +4,18 @@ They are written into docs/generated, which is not committed.
 """
 
 import importlib
+import inspect
+import pkgutil
 import re
 import tomllib
+from collections.abc import Container
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+from sphinx.pycode import ModuleAnalyzer
+
+import farthing
 from farthing.base import get, registered
 
 #: Files of the root folder, and the pages that they become.
@@ -33,19 +40,6 @@ PACKAGES = (
     ),
     *("sources", "checks", "report", "mlflow", "service", "export", "errors"),
 )
-# Type aliases have no docstring of their own.
-ALIASES = {
-    "BudgetKind",
-    "CostsLike",
-    "CostRule",
-    "Impurity",
-    "LedgerKind",
-    "MaxCuts",
-    "Conclude",
-    "Source",
-    "LabelsLike",
-}
-
 # Classes whose methods are in base classes of their own, and the class above which nothing is listed.
 WHOLE = {"costs": ("CostSheet", "object"), "base": ("BudgetedEstimator", "BaseEstimator")}
 
@@ -64,6 +58,28 @@ def write_pages(docs: Path) -> None:
     _check_complete(on_pages)
     for package in PACKAGES:
         _write(folder / f"api_{package}.rst", _package_page(package, on_pages))
+    _write(folder / "api_farthing.rst", _top_page())
+
+
+def undocumented(documented: Container[str]) -> list[str]:
+    """Return public names of the packages that are not among the paths of the reference."""
+    paths = (
+        f"farthing.{package}.{name}"
+        for package in PACKAGES
+        for name in _public(package)
+        if not _is_of_base(package, name)
+    )
+    return sorted(path for path in paths if path not in documented)
+
+
+def _public(package: str) -> list[str]:
+    """Return the names that a package offers."""
+    return getattr(importlib.import_module(f"farthing.{package}"), "__all__", [])
+
+
+def _is_of_base(package: str, name: str) -> bool:
+    """Return whether a public name of `farthing.frontier` is one of `farthing.base`, on whose page it is."""
+    return package == "frontier" and name in _public("base")
 
 
 def _write(path: Path, text: str) -> None:
@@ -94,6 +110,10 @@ def _check_complete(on_pages: set[str]) -> None:
     own = {name for name in registered() if get(name).__module__.startswith("farthing.")}
     if lacking := own - on_pages:
         raise ValueError(f"docs/method_notes.toml lacks {sorted(lacking)}: every method has a page")
+    # The command has pages of its own, and what methods share inside is not public.
+    public = {info.name for info in pkgutil.iter_modules(farthing.__path__) if info.ispkg} - {"cli", "learning"}
+    if lacking := public - set(PACKAGES):
+        raise ValueError(f"the reference lacks the packages {sorted(lacking)}")
 
 
 def _home(name: str) -> str:
@@ -164,11 +184,11 @@ def _method_index(notes: dict[str, Any]) -> str:
 def _package_page(package: str, on_pages: set[str]) -> str:
     module = importlib.import_module(f"farthing.{package}")
     text = _title(f"farthing.{package}")
-    elsewhere = [name for name in getattr(module, "__all__", []) if name in on_pages]
-    # What farthing.base defines is on its page.
-    of_base = {"ErrorCosts", "Failure", "Frontier", "Point"} if package == "frontier" else set()
+    elsewhere = [name for name in _public(package) if name in on_pages]
+    of_base = [name for name in _public(package) if _is_of_base(package, name)]
+    values = [name for name in _public(package) if _is_value(module, name)]
     whole, above = WHOLE.get(package, ("", ""))
-    left_out = ", ".join(sorted({*elsewhere, *ALIASES, *of_base, *([whole] if whole else [])}))
+    left_out = ", ".join(sorted({*elsewhere, *values, *of_base, *([whole] if whole else [])}))
     text += f".. automodule:: farthing.{package}\n   :members:\n   :imported-members:\n"
     text += f"   :exclude-members: {left_out}\n\n"
     if whole:
@@ -177,8 +197,59 @@ def _package_page(package: str, on_pages: set[str]) -> str:
         text = text.replace("   :members:\n", "   :members:\n   :inherited-members: object\n")
     if package in ("errors", "mlflow"):
         text = text.replace("   :imported-members:\n", "")
+    for name in values:
+        text += _value_entry(module, name)
     if elsewhere:
         text += (
             "On their own pages: " + ", ".join(f"`farthing.{package}.{name}`" for name in elsewhere) + ".\n"
         )
     return text
+
+
+def _is_value(module: ModuleType, name: str) -> bool:
+    """Return whether a public name is a constant, a type alias or a module, which autodoc leaves out."""
+    value = getattr(module, name)
+    return not (inspect.isclass(value) or inspect.isroutine(value))
+
+
+def _value_entry(module: ModuleType, name: str) -> str:
+    """Return the entry of a constant or type alias: the text at its definition."""
+    value = getattr(module, name)
+    lines = inspect.getdoc(value).splitlines() if inspect.ismodule(value) else _text_at(module, name)
+    return f".. py:data:: {name}\n   :module: {module.__name__}\n\n" + "".join(
+        f"   {line}".rstrip() + "\n" for line in [*lines, ""]
+    )
+
+
+def _text_at(module: ModuleType, name: str) -> list[str]:
+    """Return the string or comment that documents a name, from the module of a package that defines it."""
+    inside = getattr(module, "__path__", [])
+    for info in pkgutil.iter_modules(inside, f"{module.__name__}."):
+        lines = ModuleAnalyzer.for_module(info.name).find_attr_docs().get(("", name))
+        if lines:
+            return lines
+    raise LookupError(f"{module.__name__}.{name} is public: write below its definition what it is")
+
+
+def _top_page() -> str:
+    """Return the page of the names that `import farthing` offers, with links to where they are explained."""
+    text = _title("farthing")
+    text += "What most programs need is at the top of the package. Names load when they are first used.\n\n"
+    for name in farthing.__all__:
+        value = getattr(farthing, name)
+        if inspect.ismodule(value):
+            text += f"- :doc:`farthing.{name} <api_{name}>`\n"
+        elif name == "certify":  # its package is not public
+            continue
+        else:
+            text += f"- `farthing.{_package_of(name)}.{name}`\n"
+    return text + "\n.. autofunction:: farthing.certify\n"
+
+
+def _package_of(name: str) -> str:
+    """Return the first public package, in the order of the data, that offers a name of the top."""
+    value = getattr(farthing, name)
+    for package in PACKAGES:
+        if name in _public(package) and getattr(getattr(farthing, package), name) is value:
+            return package
+    raise LookupError(name)

@@ -16,6 +16,7 @@ from farthing.base.reference import Reference
 from farthing.labels import Labels
 
 BudgetKind: TypeAlias = Literal["hard", "mean"]
+"""Whether a budget holds for every row or on average."""
 
 
 class FittedEstimator(BaseEstimator):  # type: ignore[misc]

@@ -20,8 +20,13 @@ from farthing.trees.forest import Forest
 from farthing.trees.ledgers import RowLedgers
 
 Impurity = Literal["entropy", "gini", "pairs", "powers"]
+"""How mixed the classes of a node are, which a split is to lower."""
+
 CostRule = Literal["penalty", "ratio"]
+"""How a gain is weighed against a price: their difference, with a trade-off, or their ratio."""
+
 LedgerKind = Literal["model", "row"]
+"""Who owns what was paid for: the whole model, or each row by itself."""
 
 # Fits in the core's 64-bit integers, with room for sums.
 _NO_LIMIT: Final = 2**62

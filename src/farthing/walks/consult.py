@@ -116,7 +116,11 @@ class RowSources(Protocol):
 
 
 Source: TypeAlias = Callable[[str], object] | Record | RowSources
+"""What `consult` asks for values: a function of the feature's name, a mapping, a row, or a set of sources."""
+
 AsyncSource: TypeAlias = Callable[[str], Awaitable[object]] | Source
+"""What `aconsult` asks for values: what `consult` takes, or a coroutine function of the feature's name."""
+
 Lacking: TypeAlias = Literal["raise", "refuse"]
 
 

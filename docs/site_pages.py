@@ -111,7 +111,10 @@ def _check_complete(on_pages: set[str]) -> None:
     if lacking := own - on_pages:
         raise ValueError(f"docs/method_notes.toml lacks {sorted(lacking)}: every method has a page")
     # The command has pages of its own, and what methods share inside is not public.
-    public = {info.name for info in pkgutil.iter_modules(farthing.__path__) if info.ispkg} - {"cli", "learning"}
+    public = {info.name for info in pkgutil.iter_modules(farthing.__path__) if info.ispkg} - {
+        "cli",
+        "learning",
+    }
     if lacking := public - set(PACKAGES):
         raise ValueError(f"the reference lacks the packages {sorted(lacking)}")
 

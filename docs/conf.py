@@ -1,5 +1,6 @@
 """How Sphinx builds the site: `make docs`."""
 
+import os
 import sys
 import warnings
 from importlib.metadata import version as installed
@@ -7,9 +8,11 @@ from pathlib import Path
 
 from sphinx.errors import ExtensionError
 
-sys.path.insert(0, str(Path(__file__).parent))
+DOCS = Path(__file__).parent
+sys.path[:0] = [str(DOCS), str(DOCS.parent / "tools")]
 
 from site_pages import undocumented, write_pages
+from write_addresses import project_urls
 
 from farthing import errors
 
@@ -76,12 +79,20 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 
+try:
+    urls = project_urls(os.environ)
+except LookupError:  # not built by a workflow
+    urls = {}
+else:
+    html_baseurl = urls["Documentation"]
+    html_theme_options["github_url"] = urls["Repository"]
+
 linkcheck_ignore = [
     r"http://127\.0\.0\.1.*",
 ]
 linkcheck_timeout = 15
 
-write_pages(Path(__file__).parent)
+write_pages(DOCS, urls.get("Repository"))
 
 
 def _skip(app, what, name, obj, skip, options):  # noqa: ARG001, PLR0917 - Sphinx gives these

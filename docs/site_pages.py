@@ -44,12 +44,15 @@ PACKAGES = (
 WHOLE = {"costs": ("CostSheet", "object"), "base": ("BudgetedEstimator", "BaseEstimator")}
 
 
-def write_pages(docs: Path) -> None:
-    """Write all pages but those that have not changed, so that Sphinx does not read them again."""
+def write_pages(docs: Path, repository: str | None = None) -> None:
+    """Write all pages but those that have not changed, so that Sphinx does not read them again.
+
+    Links to files of the repository are made if its address is known.
+    """
     folder = docs / "generated"
     folder.mkdir(exist_ok=True)
     for file, page in ROOT_FILES.items():
-        _write(folder / f"{page}.md", _relinked((docs.parent / file).read_text(encoding="utf-8")))
+        _write(folder / f"{page}.md", _relinked((docs.parent / file).read_text(encoding="utf-8"), repository))
     notes = tomllib.loads((docs / "method_notes.toml").read_text(encoding="utf-8"))
     for name, note in notes.items():
         _write(folder / f"method_{name}.rst", _method_page(note))
@@ -87,7 +90,7 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def _relinked(text: str) -> str:
+def _relinked(text: str, repository: str | None) -> str:
     """Point links of a file of the root folder to pages of the site, or else to the repository."""
 
     def place(match: re.Match[str]) -> str:
@@ -100,7 +103,9 @@ def _relinked(text: str) -> str:
             return f"{match[1]}({ROOT_FILES[path]}.md{anchor})"
         if path.startswith("docs/"):
             return f"{match[1]}(../{path.removeprefix('docs/')}{anchor})"
-        return f"{match[1][1:-1]} (`{path}`)"  # a file of the repository, which has no address yet
+        if repository:
+            return f"{match[1]}({repository}/blob/HEAD/{target})"
+        return f"{match[1][1:-1]} (`{path}`)"
 
     # A link may be broken over two lines.
     return re.sub(r"(\[[^\]]*\])\(([^)\s]+)\)", place, text)

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard cpp/*/*.hpp cpp/bindings/*.cpp)
 
-.PHONY: demo test lint bench coverage docs linkcheck wheel sanitize fuzz stubs page clean
+.PHONY: demo test lint bench coverage docs linkcheck linkcheck-outside wheel sanitize fuzz stubs page clean
 
 demo: $(VENV)/.built
 	$(BIN)/farthing demo
@@ -36,7 +36,11 @@ coverage: $(VENV)/.built data-note
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs build/site/html
 
-linkcheck: $(VENV)/.docs
+# The links inside the site and the README; then those to other hosts, which need the network and change by themselves.
+linkcheck: docs
+	$(BIN)/python tools/check_links.py build/site/html
+
+linkcheck-outside: $(VENV)/.docs
 	$(BIN)/python -m sphinx -b linkcheck -D plot_gallery=False docs build/site/links
 
 # The wheel of this machine and Python, in dist; releases are built by .github/workflows/wheels.yml.

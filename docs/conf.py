@@ -5,6 +5,7 @@ import sys
 import warnings
 from importlib.metadata import version as installed
 from pathlib import Path
+from types import GenericAlias
 
 from sphinx.errors import ExtensionError
 
@@ -102,6 +103,11 @@ def _skip(app, what, name, obj, skip, options):  # noqa: ARG001, PLR0917 - Sphin
     return True if added or inherited else None
 
 
+def _module_of(app, module, name):  # noqa: ARG001 - Sphinx gives these
+    """Return the module of a type alias: ``list[...]`` says of itself that it is of `builtins`."""
+    return module if isinstance(getattr(sys.modules.get(module), name, None), GenericAlias) else None
+
+
 def _refuse_gaps(app, env):  # noqa: ARG001 - Sphinx gives these
     """Refuse to build a reference that lacks public names."""
     if gaps := undocumented(env.domaindata["py"]["objects"]):
@@ -112,3 +118,4 @@ def setup(app):
     """Connect what Sphinx calls."""
     app.connect("env-check-consistency", _refuse_gaps)
     app.connect("autodoc-skip-member", _skip)
+    app.connect("viewcode-follow-imported", _module_of)

@@ -41,7 +41,10 @@ PACKAGES = (
     *("sources", "checks", "report", "mlflow", "service", "export", "errors"),
 )
 # Classes whose methods are in base classes of their own, and the class above which nothing is listed.
-WHOLE = {"costs": ("CostSheet", "object"), "base": ("BudgetedEstimator", "BaseEstimator")}
+WHOLE = {
+    "costs": {"CostSheet": "object"},
+    "base": {"FittedModel": "object", "BudgetedEstimator": "BaseEstimator"},
+}
 
 
 def write_pages(docs: Path, repository: str | None = None) -> None:
@@ -195,12 +198,12 @@ def _package_page(package: str, on_pages: set[str]) -> str:
     elsewhere = [name for name in _public(package) if name in on_pages]
     of_base = [name for name in _public(package) if _is_of_base(package, name)]
     values = [name for name in _public(package) if _is_value(module, name)]
-    whole, above = WHOLE.get(package, ("", ""))
-    left_out = ", ".join(sorted({*elsewhere, *values, *of_base, *([whole] if whole else [])}))
+    whole = WHOLE.get(package, {})
+    left_out = ", ".join(sorted({*elsewhere, *values, *of_base, *whole}))
     text += f".. automodule:: farthing.{package}\n   :members:\n   :imported-members:\n"
     text += f"   :exclude-members: {left_out}\n\n"
-    if whole:
-        text += f".. autoclass:: farthing.{package}.{whole}\n   :members:\n   :inherited-members: {above}\n\n"
+    for name, above in whole.items():
+        text += f".. autoclass:: farthing.{package}.{name}\n   :members:\n   :inherited-members: {above}\n\n"
     if package == "trees":  # a forest is read by methods of its base class
         text = text.replace("   :members:\n", "   :members:\n   :inherited-members: object\n")
     if package in ("errors", "mlflow"):

@@ -7,7 +7,7 @@ from farthing.base.docstrings import documented
 from farthing.base.error_costs import ErrorCosts, ErrorPrices
 from farthing.base.estimator import BudgetedEstimator
 from farthing.base.files import load, load_model
-from farthing.base.fitted import ClassifierModel, FittedModel, RegressorModel
+from farthing.base.fitted import FittedModel
 from farthing.base.fitted_estimator import BudgetKind
 from farthing.base.frontier import Failure, Frontier
 from farthing.base.guarantee import Certificate, Guarantee
@@ -22,6 +22,7 @@ from farthing.base.reference import Behaviour, Reference
 from farthing.base.registry import default_grid, get, register, registered, trials
 from farthing.base.regressor import ContractRegressor
 from farthing.base.sweep_context import SweepContext
+from farthing.base.task_models import ClassifierModel, RegressorModel
 from farthing.base.training_set import TrainingSet
 from farthing.base.tree_model import TreeModel, ladder
 from farthing.base.validated import ValidatedMixin

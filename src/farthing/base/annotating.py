@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.base.cross_fit import cross_fitted_factor
-from farthing.base.fitted import ClassifierModel
 from farthing.base.inputs import target_column
 from farthing.base.predicting import Predicting
 from farthing.base.reference import Behaviour, Reference
+from farthing.base.task_models import ClassifierModel
 from farthing.labels import Labels, LabelsLike
 from farthing.table import encode
 from farthing.walks import fall_factor

@@ -14,8 +14,8 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from farthing.base.class_weights import class_factors, plain
 from farthing.base.collection_predict import predict_lazily
 from farthing.base.estimator import BudgetedEstimator
-from farthing.base.fitted import ClassifierModel
 from farthing.base.inputs import target_column
+from farthing.base.task_models import ClassifierModel
 from farthing.base.training_set import TrainingSet
 from farthing.distributed.detect import is_collection
 

@@ -22,8 +22,10 @@ from typing import (
 
 from farthing import store
 from farthing.base import registry
-from farthing.base.fitted import ClassifierModel, FittedModel, optional_fields
+from farthing.base.fitted import FittedModel
+from farthing.base.model_fields import optional_fields
 from farthing.base.reference import Reference
+from farthing.base.task_models import ClassifierModel
 from farthing.errors import FarthingError, FileError
 from farthing.labels import Labels
 
@@ -171,7 +173,7 @@ def stored_types(model_type: type[FittedModel]) -> dict[str, tuple[type, ...]]:
 
     Examples
     --------
-    >>> from farthing.base.fitted import RegressorModel
+    >>> from farthing.base import RegressorModel
     >>> stored_types(RegressorModel)["budget"]
     (<class 'float'>, <class 'NoneType'>)
     """

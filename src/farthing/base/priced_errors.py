@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from farthing.base.classifier import ContractClassifier
 from farthing.base.error_costs import ErrorCosts, error_prices, row_error_prices
-from farthing.base.fitted import ClassifierModel
 from farthing.base.inputs import check_weights
+from farthing.base.task_models import ClassifierModel
 from farthing.base.training_set import TrainingSet
 from farthing.typing import Floats
 

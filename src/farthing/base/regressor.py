@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_array, column_or_1d
 
 from farthing.base.estimator import BudgetedEstimator
-from farthing.base.fitted import RegressorModel
+from farthing.base.task_models import RegressorModel
 
 
 class ContractRegressor(RegressorMixin, BudgetedEstimator):  # type: ignore[misc]

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing._core import undo_rounds
-from farthing.base.fitted import OPTIONAL, FittedModel
+from farthing.base.fitted import FittedModel
+from farthing.base.model_fields import OPTIONAL
 from farthing.costs import within_budget
 from farthing.trees import (
     Forest,

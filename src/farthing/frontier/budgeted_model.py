@@ -17,7 +17,7 @@ from farthing.base import (
     PricedErrorsModel,
     RegressorModel,
 )
-from farthing.base.fitted import OPTIONAL
+from farthing.base.model_fields import OPTIONAL
 from farthing.costs import CostSheet, RowLedger, money_name
 from farthing.errors import ExportError
 from farthing.learning.calibration import temper

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import FittedModel, TreeModel
-from farthing.base.fitted import OPTIONAL, SharedOutputs
+from farthing.base.batch_outputs import SharedOutputs
+from farthing.base.model_fields import OPTIONAL
 from farthing.cascades.miser_cascade.policy import StagePolicy
 from farthing.cascades.miser_cascade.readout import Readout
 from farthing.cascades.miser_cascade.stage_looks import StageLooks

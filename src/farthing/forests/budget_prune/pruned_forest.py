@@ -19,8 +19,8 @@ from farthing.base import (
     normalise,
     register,
 )
-from farthing.base.fitted import OPTIONAL
 from farthing.base.inputs import check_cap
+from farthing.base.model_fields import OPTIONAL
 from farthing.base.parameters import ANY_OR_NONE, CLASS_WEIGHT, NON_NEGATIVE, at_least, between, one_of
 from farthing.base.priced_errors import ERROR_COSTS
 from farthing.costs import CostSheet, CostsLike, per_price, spending_limit

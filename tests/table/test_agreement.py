@@ -26,7 +26,7 @@ TEXTS = st.sampled_from(
 pytestmark = pytest.mark.filterwarnings("ignore::farthing.errors.PrecisionWarning")
 INTEGERS = st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1))
 FLOATS = st.one_of(st.sampled_from([0.0, -0.0, 1.0, 0.1]), st.floats(allow_nan=True, allow_infinity=True))
-MISSING = st.sampled_from([None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT")])
+MISSING = st.sampled_from([None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "s")])
 
 NUMBERS = st.one_of(
     INTEGERS,

@@ -29,7 +29,7 @@ class Colour(str, enum.Enum):  # noqa: UP042
         np.float32("nan"),
         pd.NA,
         pd.NaT,
-        np.datetime64("NaT"),
+        np.datetime64("NaT", "s"),
         np.ma.masked,
         decimal.Decimal("sNaN"),
     ],
@@ -63,7 +63,7 @@ def test_numbers(value, expected):
 
 
 @pytest.mark.parametrize(
-    "odd", [1j, b"a", [1], {}, np.ones(1), pd.Series([1.0]), pd.Timestamp(0), np.timedelta64(1)]
+    "odd", [1j, b"a", [1], {}, np.ones(1), pd.Series([1.0]), pd.Timestamp(0), np.timedelta64(1, "s")]
 )
 def test_odd_values_are_refused(odd):
     assert plain(odd) is ODD

@@ -75,10 +75,13 @@ html_show_sourcelink = False
 html_theme_options = {
     "show_toc_level": 2,
     "navbar_align": "left",
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 9,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+
+# These pages have no pages below them, and no use for a list of them.
+html_sidebars = {page: [] for page in ("index", "install", "guide", "tutorial", "concepts/index")}
 
 try:
     urls = project_urls(os.environ)
@@ -108,6 +111,12 @@ def _module_of(app, module, name):  # noqa: ARG001 - Sphinx gives these
     return module if isinstance(getattr(sys.modules.get(module), name, None), GenericAlias) else None
 
 
+def _list_results(app, name, source):  # noqa: ARG001 - Sphinx gives these
+    """Put the pages of results below their index, whose file is read without the site, too."""
+    if name == "results/index":
+        source[0] += "\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
+
+
 def _refuse_gaps(app, env):  # noqa: ARG001 - Sphinx gives these
     """Refuse to build a reference that lacks public names."""
     if gaps := undocumented(env.domaindata["py"]["objects"]):
@@ -118,4 +127,5 @@ def setup(app):
     """Connect what Sphinx calls."""
     app.connect("env-check-consistency", _refuse_gaps)
     app.connect("autodoc-skip-member", _skip)
+    app.connect("source-read", _list_results)
     app.connect("viewcode-follow-imported", _module_of)

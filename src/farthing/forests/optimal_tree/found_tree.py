@@ -48,7 +48,7 @@ def tree_of(tests: NodeTests, rows: TrainingSet, values: ColumnValues) -> Forest
     """
     n_nodes = len(tests.feature)
     threshold, missing = np.zeros(n_nodes), np.full(n_nodes, MISSING_STAY, dtype=np.uint8)
-    category = np.full(n_nodes, -1)
+    category = np.full(n_nodes, -1, dtype=np.int64)
     words: list[int] = []
     for node, feature in enumerate(tests.feature.tolist()):
         if feature < 0:
@@ -61,19 +61,18 @@ def tree_of(tests: NodeTests, rows: TrainingSet, values: ColumnValues) -> Forest
             words += _code_sets(tests, node, rows, values)
         else:
             threshold[node] = _threshold(side[:n_present], values.thresholds[feature])
-    return Forest.from_arrays(
-        n_features=len(values.codes),
-        feature=tests.feature,
-        threshold=threshold,
-        left=tests.left,
-        right=tests.right,
-        missing=missing,
-        category=category,
-        category_words=np.array(words, dtype=np.uint64),
-        category_widths=values.category_widths,
-        value=tests.value,
-        cover=row_sums(tests.value),
-    )
+    arrays = {
+        "feature": tests.feature,
+        "threshold": threshold,
+        "left": tests.left,
+        "right": tests.right,
+        "missing": missing,
+        "category": category,
+        "category_words": np.array(words, dtype=np.uint64),
+        "value": tests.value,
+        "cover": row_sums(tests.value),
+    }
+    return Forest.from_core(arrays, len(values.codes), values.category_widths)
 
 
 def _threshold(side: NDArray[np.uint8], thresholds: Floats) -> float:

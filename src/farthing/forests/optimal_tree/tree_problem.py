@@ -142,12 +142,17 @@ class TreeProblem:
     @cached_property
     def _columns(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
         """How each column is tested, its number of codes, and the code of missing values or -1."""
-        n_values = np.array(self.values.n_values, dtype=np.int64)
-        n_present = np.array(self.values.n_present, dtype=np.int64)
-        categorical = self.values.category_widths > 0
-        kinds = np.where(categorical, np.where(n_values <= self.max_levels, _SUBSETS, _SINGLES), _ORDERED)
-        missing = np.where(n_values > n_present, n_present, -1)
-        return kinds.astype(np.uint8), n_values, missing
+        n_values, n_present = self.values.n_values, self.values.n_present
+        kinds = [
+            _ORDERED if not width else _SUBSETS if n <= self.max_levels else _SINGLES
+            for n, width in zip(n_values, self.values.category_widths.tolist(), strict=True)
+        ]
+        missing = [p if n > p else -1 for n, p in zip(n_values, n_present, strict=True)]
+        return (
+            np.array(kinds, dtype=np.uint8),
+            np.array(n_values, dtype=np.int64),
+            np.array(missing, dtype=np.int64),
+        )
 
     def solve(self, tradeoff: float, budget: float | None, seconds: float = math.inf) -> OptimalTree:
         """Return the tree of the least objective, or the best that was found in time.

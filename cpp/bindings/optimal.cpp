@@ -8,19 +8,20 @@
 #include "bindings/cost_sheet.hpp"
 #include "optimal/owned_prices.hpp"
 #include "optimal/priced_rows.hpp"
+#include "optimal/tree_account.hpp"
 #include "optimal/tree_search.hpp"
 
 namespace farthing {
 namespace {
 
-// (feature, left, right, side by code, cost, lower bound)
+// (feature, left, right, side by code, class weights, spend, risk, cost, lower bound)
 using Found = nb::typed<nb::tuple, NumpyArray<std::int32_t>, NumpyArray<index_t>, NumpyArray<index_t>,
-                        NumpyArray<std::uint8_t>, double, double>;
+                        NumpyArray<std::uint8_t>, NumpyArray<double>, double, double, double, double>;
 
 Found optimal_tree(const nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>& codes,
                    const Vector<std::uint8_t>& kinds, const Vector<index_t>& n_codes, const Vector<index_t>& missing,
                    const nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>& labels,
-                   const Vector<double>& weights, const Vector<double>& own, const Vector<double>& shared,
+                   const Vector<index_t>& target, const Vector<double>& weights, const Vector<double>& own, const Vector<double>& shared,
                    const Vector<index_t>& group_of, double factor, double budget, double penalty,
                    const std::optional<Vector<double>>& guesses, int max_depth, double seconds, double most_bytes,
                    int n_threads) {
@@ -29,6 +30,9 @@ Found optimal_tree(const nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_cont
     require(span(kinds).size == n_columns && span(n_codes).size == n_columns && span(missing).size == n_columns,
             "kinds, n_codes, missing: one for each column");
     require(static_cast<index_t>(labels.shape(0)) == n && span(weights).size == n, "labels, weights: one for each row");
+    require(span(target).size == n, "target: one for each row");
+    for (const index_t label : span(target))
+        require(label >= 0 && label < static_cast<index_t>(labels.shape(1)), "target: a label of each row");
     require(labels.shape(1) >= 1 && n >= 1, "there must be a row and a label");
     require(n < std::numeric_limits<std::int32_t>::max(), "too many rows");
     require(factor >= 0 && penalty >= 0 && max_depth >= 0, "factor, penalty, max_depth: not negative");
@@ -56,6 +60,7 @@ Found optimal_tree(const nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_cont
                             penalty,
                             guesses ? span(*guesses) : Span<const double>()};
     FoundTree tree;
+    TreeAccount account;
     double cost = 0;
     double lower = 0;
     {
@@ -65,19 +70,23 @@ Found optimal_tree(const nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_cont
         TreeSearch search(rows, sets, {max_depth, seconds, static_cast<std::size_t>(most_bytes), n_threads});
         search.run();
         tree = search.tree();
+        account = account_of(tree, columns, costs, span(target));
         cost = search.cost();
         lower = search.lower_bound();
     }
     const std::size_t n_nodes = tree.feature.size();
+    const std::size_t n_labels = labels.shape(1);
     return {nb::make_tuple(to_numpy(std::move(tree.feature)), to_numpy(std::move(tree.left)),
-                           to_numpy(std::move(tree.right)), to_numpy(std::move(tree.side), {n_nodes, 256}), cost, lower)};
+                           to_numpy(std::move(tree.right)), to_numpy(std::move(tree.side), {n_nodes, 256}),
+                           to_numpy(std::move(account.value), {n_nodes, n_labels}), account.spend, account.risk, cost,
+                           lower)};
 }
 
 }  // namespace
 
 void bind_optimal(nb::module_& m) {
     m.def("optimal_tree", &optimal_tree, "codes"_a, "kinds"_a, "n_codes"_a, "missing"_a, nb::kw_only(), "labels"_a,
-          "weights"_a, "own"_a, "shared"_a, "group_of"_a, "factor"_a, "budget"_a, "penalty"_a,
+          "target"_a, "weights"_a, "own"_a, "shared"_a, "group_of"_a, "factor"_a, "budget"_a, "penalty"_a,
           "guesses"_a.none(), "max_depth"_a, "seconds"_a, "most_bytes"_a, "n_threads"_a);
 }
 

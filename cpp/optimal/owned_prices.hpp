@@ -57,6 +57,8 @@ public:
     }
 
 private:
+    static constexpr double kNoBudget = std::numeric_limits<double>::infinity();
+
     const PricedRows& rows_;
     const CostSheet& sheet_;
     double budget_;
@@ -78,11 +80,18 @@ private:
         const index_t k = rows_.n_columns();
         entry = std::make_unique<OwnedPrices>(k);
         entry->number = static_cast<index_t>(sets_.size()) - 1;
+        for (index_t a = 0; a < k; ++a) entry->price.push_back(price_of(owned, a));
+        entry->after.reserve(static_cast<std::size_t>(k * k));
         for (index_t a = 0; a < k; ++a) {
+            const index_t group = sheet_.group_of[rows_.column(a)];
             OwnedFeatures more = owned;
             more.add(sheet_, rows_.column(a));
-            entry->price.push_back(price_of(owned, a));
-            for (index_t b = 0; b < k; ++b) entry->after.push_back(price_of(more, b));
+            for (index_t b = 0; b < k; ++b) {
+                // Without a budget, a column changes no price but its own and those of its group.
+                const bool changes =
+                    b == a || budget_ < kNoBudget || (group >= 0 && sheet_.group_of[rows_.column(b)] == group);
+                entry->after.push_back(changes ? price_of(more, b) : entry->price[b]);
+            }
         }
         entry->owned = std::move(owned);
         entry->cheapest = entry->cheapest_but(-1, rows_);

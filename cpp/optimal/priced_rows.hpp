@@ -47,12 +47,6 @@ struct SearchCosts {
     Span<const double> guesses;  // (n,), what each row costs by a guess, with its weight; empty: no guess
 };
 
-// What a row gains if it gets a label, over its most expensive one.
-struct LabelGain {
-    std::int32_t label;
-    double gain;
-};
-
 class PricedRows {
 public:
     PricedRows(const SearchColumns& given, const SearchCosts& costs) : n_labels_(costs.n_labels) {
@@ -78,10 +72,11 @@ public:
     index_t n_codes(index_t place) const { return n_codes_[place]; }
     index_t missing(index_t place) const { return missing_[place]; }
     double weight(index_t row) const { return weight_[row]; }
-    double most(index_t row) const { return most_[row]; }  // the largest gain of the row
-    Span<const LabelGain> gains(index_t row) const {
-        return {gains_.data() + first_gain_[row], first_gain_[row + 1] - first_gain_[row]};
-    }
+    // The codes of a row, (k,), side by side.
+    const std::uint8_t* row_codes(index_t row) const { return row_codes_.data() + row * n_columns(); }
+    // What is summed over rows, (n_labels + 2,): what each label gains over the most expensive one, the weight, and the
+    // largest gain.
+    const double* terms(index_t row) const { return terms_.data() + row * (n_labels_ + 2); }
 
     // The cost of a test of some rows, in steps.   IN price: per unit of weight.
     double test_cost(double weight, double price) const {
@@ -107,9 +102,8 @@ private:
     std::vector<double> weight_;
     std::vector<double> cost_;  // (n, n_labels) steps
     std::vector<double> guess_;
-    std::vector<double> most_;
-    std::vector<index_t> first_gain_;
-    std::vector<LabelGain> gains_;
+    std::vector<std::uint8_t> row_codes_;  // (n, k)
+    std::vector<double> terms_;            // (n, n_labels + 2)
 
     void choose_unit(const SearchCosts& costs, index_t n) {
         double total = 0;
@@ -284,17 +278,19 @@ private:
             n_codes_.push_back(given.n_codes[column]);
             missing_.push_back(given.missing[column]);
         }
-        first_gain_.push_back(0);
+        const index_t k = n_columns();
+        row_codes_.resize(static_cast<std::size_t>(n_rows() * k));
+        terms_.resize(static_cast<std::size_t>(n_rows() * (n_labels_ + 2)));
         for (index_t row = 0; row < n_rows(); ++row) {
+            for (index_t place = 0; place < k; ++place) row_codes_[row * k + place] = codes_[place][row];
             const double* of = cost_.data() + row * n_labels_;
             const auto [least, worst] = std::minmax_element(of, of + n_labels_);
             floor_ += *least;
             if (has_guesses()) guess_[row] = std::max(0.0, guess_[row] - *least);
-            most_.push_back(*worst - *least);
-            for (index_t label = 0; label < n_labels_; ++label) {
-                if (of[label] < *worst) gains_.push_back({static_cast<std::int32_t>(label), *worst - of[label]});
-            }
-            first_gain_.push_back(static_cast<index_t>(gains_.size()));
+            double* terms = terms_.data() + row * (n_labels_ + 2);
+            for (index_t label = 0; label < n_labels_; ++label) terms[label] = *worst - of[label];
+            terms[n_labels_] = weight_[row];
+            terms[n_labels_ + 1] = *worst - *least;
         }
     }
 };

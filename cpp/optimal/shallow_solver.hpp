@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <numeric>
 #include <type_traits>
 #include <vector>
 
@@ -37,19 +39,11 @@ class ShallowSolver {
 public:
     explicit ShallowSolver(const PricedRows& rows) : rows_(rows), width_(rows.n_labels()) {}
 
-    // Rows are kept as they are numbered here, with their gains side by side.
     void load(const RowNumbers& rows) {
-        const index_t n = static_cast<index_t>(rows.size());
-        const index_t width = width_ + 2;
-        sums_.assign(static_cast<std::size_t>(n * width), 0.0);
-        totals_.assign(static_cast<std::size_t>(width), 0.0);
-        for (index_t i = 0; i < n; ++i) {
-            double* row = sums_.data() + i * width;
-            for (const LabelGain& gain : rows_.gains(rows[i])) row[gain.label] = gain.gain;
-            row[width_] = rows_.weight(rows[i]);
-            row[width_ + 1] = rows_.most(rows[i]);
-            for (index_t k = 0; k < width; ++k) totals_[k] += row[k];
-        }
+        totals_.assign(static_cast<std::size_t>(width_ + 2), 0.0);
+        with_labels([&](auto labels) {
+            for (const std::int32_t row : rows) add<labels.value, 2>(totals_.data(), rows_.terms(row));
+        });
         weight_ = totals_[width_];
         most_ = totals_[width_ + 1];
         leaf_ = most_ - *std::max_element(totals_.begin(), totals_.begin() + width_);
@@ -70,7 +64,7 @@ public:
         evaluate_stumps(prices);
         if (depth > 1) {
             const double most = std::min(limit, value_);
-            if (open_tests(prices, most)) evaluate_pairs(prices);
+            if (open_tests(prices, most)) evaluate_pairs(rows, prices);
         }
         choose();
         return value_;
@@ -84,8 +78,10 @@ private:
     struct Column {
         index_t place = 0;
         PresentCodes codes;
-        std::vector<double> sums;         // (codes, width + 2): gains of labels, weight, most
-        std::vector<std::uint8_t> local;  // (rows,), the place of the code
+        double* sums = nullptr;           // (codes, width + 2): gains of labels, weight, most
+        std::uint8_t place_of[256];       // of each code among those that occur
+        int common = 0;                   // the place of the code of most weight
+        double uncommon = 0;              // the weight of the other codes
         index_t first_test = 0;
         index_t n_tests = 0;
         bool pays = false;                // as the root, with some test
@@ -99,13 +95,16 @@ private:
     double leaf_ = 0;
     double value_ = 0;
     index_t best_ = -1;
-    std::vector<double> sums_;    // (rows, width + 2): gains of labels, weight, most
+    std::vector<double> sums_;    // of all columns
+    std::vector<std::uint8_t> local_;     // (rows, views), the place of each code
+    std::vector<std::int32_t> uncommon_;  // rows that have not the common code of a column
+    std::vector<index_t> places_, order_, partners_, cells_;  // of views, of the sums of one
     std::vector<double> totals_;  // (width + 2,)
     std::vector<Column> columns_;
     std::size_t n_views_ = 0;  // the columns with two codes or more, at an affordable price; others are spare
     std::vector<index_t> view_of_;
     std::vector<RootTest> tests_;
-    std::vector<double> scratch_, inner_, joint_, gain_[4];
+    std::vector<double> scratch_, inner_, joints_, gain_[4];
 
     // Calls work with the number of labels as a constant, if it is small, else with 0.
     template <class Work>
@@ -118,33 +117,57 @@ private:
         }
     }
 
+    // Adds the terms of a row, of which so many more than the labels. All are read first, so that they are added side
+    // by side.
+    template <int Labels, int More>
+    void add(double* sums, const double* terms) const {
+        if constexpr (Labels > 0) {
+            double added[Labels + More];
+            for (int k = 0; k < Labels + More; ++k) added[k] = sums[k] + terms[k];
+            for (int k = 0; k < Labels + More; ++k) sums[k] = added[k];
+        } else {
+            for (index_t k = 0; k < width_ + More; ++k) sums[k] += terms[k];
+        }
+    }
+
     void view_columns(const RowNumbers& rows, const OwnedPrices& prices) {
         const index_t k = rows_.n_columns();
         view_of_.assign(static_cast<std::size_t>(k), -1);
         n_views_ = 0;
+        places_.clear();
+        cells_.clear();
+        index_t n_cells = 0;
         for (index_t place = 0; place < k; ++place) {
             if (!(prices.price[place] < kMostCost)) continue;
             if (n_views_ == columns_.size()) columns_.emplace_back();
-            Column& view = columns_[n_views_];
-            view.place = place;
-            const std::uint8_t* codes = rows_.codes(place);
-            view.local.resize(rows.size());
-            for (std::size_t i = 0; i < rows.size(); ++i) view.local[i] = codes[rows[i]];
-            view.sums.assign(static_cast<std::size_t>(rows_.n_codes(place) * (width_ + 2)), 0.0);
-            with_labels([&](auto labels) { add_rows<labels.value>(view); });
-            if (!compact(view)) continue;
-            view_of_[place] = static_cast<index_t>(n_views_++);
+            ++n_views_;
+            places_.push_back(place);
+            cells_.push_back(n_cells);
+            n_cells += rows_.n_codes(place) * (width_ + 2);
         }
+        sums_.assign(static_cast<std::size_t>(n_cells), 0.0);
+        with_labels([&](auto labels) { add_rows<labels.value>(rows); });
+        std::size_t kept = 0;
+        for (std::size_t view = 0; view < n_views_; ++view) {
+            Column& column = columns_[kept];
+            column.place = places_[view];
+            column.sums = sums_.data() + cells_[view];
+            if (!compact(column)) continue;
+            places_[kept] = column.place;
+            view_of_[column.place] = static_cast<index_t>(kept++);
+        }
+        n_views_ = kept;
     }
 
+    // Rows on the outside: neighbouring sums, of different columns, do not wait for each other.
     template <int Labels>
-    void add_rows(Column& view) const {
+    void add_rows(const RowNumbers& rows) {
         const index_t width = (Labels > 0 ? Labels : width_) + 2;
-        double* sums = view.sums.data();
-        const double* row = sums_.data();
-        for (const std::uint8_t code : view.local) {
-            for (index_t k = 0; k < width; ++k) sums[code * width + k] += row[k];
-            row += width;
+        for (const std::int32_t row : rows) {
+            const double* terms = rows_.terms(row);
+            const std::uint8_t* codes = rows_.row_codes(row);
+            for (std::size_t view = 0; view < n_views_; ++view)
+                add<Labels, 2>(sums_.data() + cells_[view] + codes[places_[view]] * width, terms);
         }
     }
 
@@ -152,22 +175,21 @@ private:
     bool compact(Column& view) const {
         const index_t width = width_ + 2;
         const index_t n_codes = rows_.n_codes(view.place);
-        std::uint8_t place_of[256];
         PresentCodes& codes = view.codes;
         codes.n = 0;
+        view.common = 0;
         for (index_t code = 0; code < n_codes; ++code) {
             if (!(view.sums[code * width + width_] > 0)) continue;
-            if (codes.n != code)
-                std::copy_n(view.sums.data() + code * width, width, view.sums.data() + codes.n * width);
-            place_of[code] = static_cast<std::uint8_t>(codes.n);
+            if (codes.n != code) std::copy_n(view.sums + code * width, width, view.sums + codes.n * width);
+            if (view.sums[codes.n * width + width_] > view.sums[view.common * width + width_]) view.common = codes.n;
+            view.place_of[code] = static_cast<std::uint8_t>(codes.n);
             codes.code[codes.n++] = static_cast<std::uint8_t>(code);
         }
         if (codes.n < 2) return false;
+        view.uncommon = weight_ - view.sums[view.common * width + width_];
         codes.kind = rows_.kind(view.place);
         codes.missing = codes.kind == TestKind::ordered && rows_.missing(view.place) >= 0 &&
                         codes.code[codes.n - 1] == rows_.missing(view.place);
-        if (codes.n < n_codes)
-            for (std::uint8_t& code : view.local) code = place_of[code];
         return true;
     }
 
@@ -179,7 +201,7 @@ private:
             column.first_test = static_cast<index_t>(tests_.size());
             column.n_tests = column.codes.n_tests();
             column.left.resize(static_cast<std::size_t>(column.n_tests * width_));
-            for_each_left_sum(column.codes, column.sums.data(), width, scratch_.data(),
+            for_each_left_sum(column.codes, column.sums, width, scratch_.data(),
                               [&](int number, const double* sums) { add_test(column, number, sums); });
         }
     }
@@ -255,62 +277,111 @@ private:
         return false;
     }
 
-    void evaluate_pairs(const OwnedPrices& prices) {
-        for (std::size_t a = 0; a < n_views_; ++a) {
-            if (columns_[a].codes.n > 2 && may_follow(columns_[a], columns_[a], prices))
-                pair_with_itself(columns_[a], prices);
-            for (std::size_t b = a + 1; b < n_views_; ++b) {
-                const bool forth = may_follow(columns_[a], columns_[b], prices);
-                const bool back = may_follow(columns_[b], columns_[a], prices);
-                if (!forth && !back) continue;
-                with_labels([&](auto labels) { count_pair<labels.value>(columns_[a], columns_[b]); });
-                scan_pair(columns_[a], columns_[b]);
-                if (forth) improve(columns_[a], columns_[b], prices, 0);
-                if (back) improve(columns_[b], columns_[a], prices, 2);
+    void evaluate_pairs(const RowNumbers& rows, const OwnedPrices& prices) {
+        place_rows(rows);
+        // Of two columns, the one of which fewer rows are read comes first.
+        order_.resize(n_views_);
+        std::iota(order_.begin(), order_.end(), index_t{0});
+        std::sort(order_.begin(), order_.end(),
+                  [&](index_t a, index_t b) { return columns_[a].uncommon < columns_[b].uncommon; });
+        for (auto at = order_.begin(); at != order_.end(); ++at) {
+            const index_t a = *at;
+            Column& first = columns_[a];
+            if (first.codes.n > 2 && may_follow(first, first, prices)) pair_with_itself(first, prices);
+            partners_.clear();
+            std::copy_if(at + 1, order_.end(), std::back_inserter(partners_), [&](index_t b) {
+                return may_follow(first, columns_[b], prices) || may_follow(columns_[b], first, prices);
+            });
+            if (partners_.empty()) continue;
+            with_labels([&](auto labels) { count_pairs<labels.value>(rows, a); });
+            for (std::size_t j = 0; j < partners_.size(); ++j) {
+                Column& second = columns_[partners_[j]];
+                scan_pair(first, second, joints_.data() + cells_[j]);
+                improve(first, second, prices, 0);
+                improve(second, first, prices, 2);
             }
         }
         for (RootTest& test : tests_)
             if (test.open) test.value = cost_of(test, prices) + test.best[0] + test.best[1];
     }
 
-    // Sums of gains by the codes of both columns.
+    void place_rows(const RowNumbers& rows) {
+        local_.resize(rows.size() * n_views_);
+        for (std::size_t view = 0; view < n_views_; ++view) {
+            const std::uint8_t* place_of = columns_[view].place_of;
+            const std::uint8_t* codes = rows_.codes(places_[view]);
+            std::uint8_t* local = local_.data() + view;
+            for (std::size_t i = 0; i < rows.size(); ++i) local[i * n_views_] = place_of[codes[rows[i]]];
+        }
+    }
+
+    // Sums of gains by the codes of a column and of each of its partners, (codes, codes of the partner, width), one
+    // after another from `cells_`. Rows with the common code of the column are not read: their sums are what is left.
     template <int Labels>
-    void count_pair(const Column& a, const Column& b) {
+    void count_pairs(const RowNumbers& rows, index_t a) {
         const index_t width = Labels > 0 ? Labels : width_;
-        const index_t n_b = b.codes.n;
-        joint_.assign(static_cast<std::size_t>(a.codes.n * n_b * width), 0.0);
-        double* joint = joint_.data();
-        const double* row = sums_.data();
-        for (std::size_t i = 0; i < a.local.size(); ++i) {
-            double* cell = joint + (a.local[i] * n_b + b.local[i]) * width;
-            for (index_t label = 0; label < width; ++label) cell[label] += row[label];
-            row += width + 2;
+        const std::size_t n_partners = partners_.size();
+        const Column& first = columns_[a];
+        uncommon_.resize(rows.size());
+        std::size_t n_uncommon = 0;
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            uncommon_[n_uncommon] = static_cast<std::int32_t>(i);
+            n_uncommon += local_[i * n_views_ + a] != first.common;
+        }
+        // By code of the column and partner, where its sums begin.
+        cells_.resize(first.codes.n * n_partners);
+        index_t n_cells = 0;
+        for (std::size_t j = 0; j < n_partners; ++j) {
+            const index_t row = columns_[partners_[j]].codes.n * width;
+            for (int code = 0; code < first.codes.n; ++code, n_cells += row) cells_[code * n_partners + j] = n_cells;
+        }
+        joints_.assign(static_cast<std::size_t>(n_cells), 0.0);
+        for (std::size_t i = 0; i < n_uncommon; ++i) {
+            const std::uint8_t* local = local_.data() + uncommon_[i] * n_views_;
+            const double* terms = rows_.terms(rows[uncommon_[i]]);
+            const index_t* cells = cells_.data() + local[a] * n_partners;
+            for (std::size_t j = 0; j < n_partners; ++j)
+                add<Labels, 0>(joints_.data() + cells[j] + local[partners_[j]] * width, terms);
+        }
+        for (std::size_t j = 0; j < n_partners; ++j) subtract_from_sums(first, columns_[partners_[j]], j);
+    }
+
+    void subtract_from_sums(const Column& first, const Column& second, std::size_t j) {
+        const std::size_t n_partners = partners_.size();
+        double* left = joints_.data() + cells_[first.common * n_partners + j];
+        for (index_t code = 0; code < second.codes.n; ++code)
+            std::copy_n(second.sums + code * (width_ + 2), width_, left + code * width_);
+        for (int code = 0; code < first.codes.n; ++code) {
+            if (code == first.common) continue;
+            const double* taken = joints_.data() + cells_[code * n_partners + j];
+            for (index_t k = 0; k < second.codes.n * width_; ++k) left[k] -= taken[k];
         }
     }
 
     void pair_with_itself(Column& column, const OwnedPrices& prices) {
         const index_t n = column.codes.n;
-        joint_.assign(static_cast<std::size_t>(n * n * width_), 0.0);
+        joints_.assign(static_cast<std::size_t>(n * n * width_), 0.0);
         for (index_t c = 0; c < n; ++c)
-            std::copy_n(column.sums.data() + c * (width_ + 2), width_, joint_.data() + (c * n + c) * width_);
-        scan_pair(column, column);
+            std::copy_n(column.sums + c * (width_ + 2), width_, joints_.data() + (c * n + c) * width_);
+        scan_pair(column, column, joints_.data());
         improve(column, column, prices, 0);
     }
 
     // The most that labels gain in the leaves below each test: gain_[0] and gain_[1] by test of a, if its left or
     // right child has the best test of b; gain_[2] and gain_[3] with the columns swapped.
-    void scan_pair(const Column& a, const Column& b) {
+    // IN joint: (codes of a, codes of b, width), sums of gains.
+    void scan_pair(const Column& a, const Column& b, const double* joint) {
         for (int i = 0; i < 4; ++i) gain_[i].assign(static_cast<std::size_t>(i < 2 ? a.n_tests : b.n_tests), 0.0);
         scratch_.resize(static_cast<std::size_t>(b.codes.n * width_));
         inner_.resize(static_cast<std::size_t>(width_));
-        with_labels([&](auto labels) { scan_labels<labels.value>(a, b); });
+        with_labels([&](auto labels) { scan_labels<labels.value>(a, b, joint); });
     }
 
     template <int Labels>
-    void scan_labels(const Column& a, const Column& b) {
+    void scan_labels(const Column& a, const Column& b, const double* joint) {
         const index_t width = Labels > 0 ? Labels : width_;
         const double* totals = totals_.data();
-        for_each_left_sum(a.codes, joint_.data(), b.codes.n * width, scratch_.data(), [&](int i, const double* row) {
+        for_each_left_sum(a.codes, joint, b.codes.n * width, scratch_.data(), [&](int i, const double* row) {
             const double* left_a = a.left.data() + i * width;
             double best_left = 0;
             double best_right = 0;

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from farthing.base.class_weights import class_factors, plain
 from farthing.base.collection_predict import predict_lazily
 from farthing.base.estimator import BudgetedEstimator
-from farthing.base.inputs import target_column
+from farthing.base.inputs import distinct, target_column
 from farthing.base.task_models import ClassifierModel
 from farthing.base.training_set import TrainingSet
 from farthing.distributed.detect import is_collection
@@ -111,7 +111,7 @@ class ContractClassifier(ClassifierMixin, BudgetedEstimator):  # type: ignore[mi
         if y.dtype.kind == "f":
             assert_all_finite(y, input_name="y")
         try:
-            classes, codes = np.unique(y, return_inverse=True)
+            classes, codes = distinct(y)
             # Whole numbers and text are labels. It looks at them for as long as a small fit takes, and says
             # something only of many classes.
             if y.dtype.kind not in "iubU" or 2 * len(classes) > len(y):

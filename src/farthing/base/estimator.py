@@ -19,6 +19,7 @@ from farthing.base.collection_fit import learn_collection
 from farthing.base.files import PathLike, save
 from farthing.base.fitted import FittedModel
 from farthing.base.inputs import check_weights, warn_one_class
+from farthing.base.parameters import check_parameters
 from farthing.base.training_set import TrainingSet
 from farthing.costs import CostSheet, CostsLike
 from farthing.distributed.detect import is_collection
@@ -186,12 +187,15 @@ class BudgetedEstimator(Annotating, ABC):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         table = PreparedTable.of(X, type(self).__name__)
         target, classes = self._encode_target(y)
-        check_consistent_length(table.values, target, *([] if qid is None else [qid]))
+        if not len(table) == len(target) == len(target if qid is None else qid):
+            check_consistent_length(table.values, target, *([] if qid is None else [qid]))
         # Not for a prepared table: the folds of a sweep may have one class by chance.
         if not isinstance(X, PreparedTable):
             warn_one_class(classes)
         weights = check_weights(sample_weight, len(table))
         rows = TrainingSet(table, target, weights, self._cost_sheet(table.schema), classes, qid)
+        if sample_weight is None:
+            return rows
         # Dropped here, once, so that no method has to treat a weight of zero as a special case.
         kept = weights > 0
         return rows if kept.all() else rows.take(kept)
@@ -212,6 +216,9 @@ class BudgetedEstimator(Annotating, ABC):
         """
         self._validate_params()
         return self.adopt(self._learn(rows, **options))
+
+    def _validate_params(self) -> None:
+        check_parameters(type(self), self._parameter_constraints, self.get_params(deep=False))
 
     def adopt(self, model: FittedModel) -> Self:
         """Set the fitted model, shared and not copied, and the attributes that scikit-learn expects."""

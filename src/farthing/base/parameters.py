@@ -7,11 +7,17 @@ parameter that breaks its constraint raises ``InvalidParameterError``, which is 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from numbers import Integral, Real
 from typing import Any, Final
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils._param_validation import (
+    Interval,
+    Options,
+    StrOptions,
+    validate_parameter_constraints,
+)
 
 __all__ = [
     "ANY_OR_NONE",
@@ -28,6 +34,7 @@ __all__ = [
     "StrOptions",
     "at_least",
     "between",
+    "check_parameters",
     "check_whole",
     "one_of",
 ]
@@ -70,6 +77,41 @@ JOBS: Final[list[Any]] = [Integral, None]
 CLASS_WEIGHT: Final[list[Any]] = [Mapping, one_of("balanced"), None]
 #: Checked where it is used; for price lists, for instance, which come in many forms.
 ANY_OR_NONE: Final[list[Any]] = [object, None]
+
+
+# Values of these types are equal only to values that are as valid.
+_PLAIN: Final = frozenset({bool, int, float, str, type(None)})
+# Values of a class that are remembered; a search over floats would give ever more.
+_MOST_KNOWN: Final = 4096
+
+
+@cache
+def _known_values(_: type) -> set[tuple[str, type, Any]]:
+    """Return the names, types and values of parameters of a class that were found to be valid."""
+    return set()
+
+
+def check_parameters(kind: type, constraints: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Raise InvalidParameterError for the first parameter that breaks its constraints.
+
+    scikit-learn builds all constraints anew in each call, which takes as long as a small fit; plain values
+    that a parameter of the class has had before are not checked again.
+
+    Parameters
+    ----------
+    kind : type
+        The class of the estimator.
+    constraints : mapping
+        Of the class, by parameter.
+    given : mapping
+        The values, by parameter.
+    """
+    known = _known_values(kind)
+    plain = {name: (name, type(value), value) for name, value in given.items() if type(value) in _PLAIN}
+    unknown = {name: value for name, value in given.items() if plain.get(name) not in known}
+    validate_parameter_constraints(constraints, unknown, caller_name=kind.__name__)
+    if len(known) < _MOST_KNOWN:
+        known.update(plain[name] for name in unknown if name in plain)
 
 
 def check_whole(name: str, given: Any, least: int, most: int | None = None) -> None:

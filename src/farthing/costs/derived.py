@@ -193,8 +193,10 @@ class Derivable(Pricing, ABC):
         >>> CostSheet({"age": 1, "shoe": 2}, default=5, strict=False).align(["sex", "age"]).own
         array([5., 1.])
         """
-        columns = validation.unique(names, "column")
         listed = self.features[: self.n_columns]
+        if names == listed and self.default is None and self.strict:
+            return self  # those of a sheet are unique
+        columns = validation.unique(names, "column")
         if columns == listed and self.default is None and self.strict:
             return self
         prices = dict(zip(listed, self._values[0], strict=False))

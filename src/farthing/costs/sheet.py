@@ -274,11 +274,11 @@ class CostSheet(Derivable):
         >>> CostSheet.of({"sex": 2, "age": 1}, ["age", "sex"]).own
         array([1., 2.])
         """
+        if isinstance(costs, CostSheet):
+            return costs.without_calls().align(names)  # calls are those of another model
         columns = validation.unique(names, "column")
         if costs is None:
             return cls.uniform(columns)
-        if isinstance(costs, CostSheet):
-            return costs.without_calls().align(columns)  # calls are those of another model
         if isinstance(costs, (str, os.PathLike)):
             return cls.read(costs).align(columns)
         if validation.is_named(costs):

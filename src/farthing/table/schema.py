@@ -43,6 +43,7 @@ class Schema:
 
     columns: tuple[Column, ...]
     named: bool
+    _names: tuple[str, ...] = field(init=False, repr=False, compare=False)
     _positions: dict[str, int] = field(init=False, repr=False, compare=False)
     _numeric: bool = field(init=False, repr=False, compare=False)
 
@@ -52,6 +53,7 @@ class Schema:
             raise TableTypeError(
                 "got no columns, or something that is not a Column, expected at least one Column"
             )
+        object.__setattr__(self, "_names", tuple(column.name for column in self.columns))
         if not isinstance(self.named, bool):
             raise TableTypeError(f"got named={self.named!r}, expected True or False")
         if not self.named and self.names != _default_names(len(self.columns)):
@@ -66,7 +68,7 @@ class Schema:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the features, in order."""
-        return tuple(column.name for column in self.columns)
+        return self._names
 
     def __len__(self) -> int:
         return len(self.columns)

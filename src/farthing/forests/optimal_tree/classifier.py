@@ -287,7 +287,7 @@ class OptimalTreeClassifier(BudgetPathMixin, PricedErrorsMixin):
             thresholds=None if reference is None else _thresholds(reference.forest),
             max_depth=int(self.max_depth),
             max_levels=int(self.max_levels),
-            node_penalty=float(self.node_penalty) * _mean_error_price(rows),
+            node_penalty=float(self.node_penalty) * _mean_error_price(rows) if self.node_penalty else 0.0,
         )
         if self.guess_bounds:
             if reference is None:

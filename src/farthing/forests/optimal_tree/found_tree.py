@@ -29,67 +29,50 @@ class NodeTests(NamedTuple):
         The children, -1 at a leaf.
     side : ndarray of uint8, shape (n_nodes, 256)
         Where each code of the column goes: 1 left, 2 right, 0 if no row of the node has it.
+    value : ndarray of float64, shape (n_nodes, n_classes)
+        The weight of the rows of each class.
     """
 
     feature: NDArray[np.int32]
     left: NDArray[np.int64]
     right: NDArray[np.int64]
     side: NDArray[np.uint8]
+    value: Floats
 
 
-def node_rows(tests: NodeTests, codes: NDArray[np.uint8]) -> tuple[list[NDArray[np.int64]], list[list[int]]]:
-    """Return the rows that reach each node, and the columns that they own there, in the order of purchase."""
-    reached = [np.arange(codes.shape[1])] * len(tests.feature)
-    owned: list[list[int]] = [[] for _ in tests.feature]
-    for node, feature in enumerate(tests.feature.tolist()):
-        if feature < 0:
-            continue
-        rows = reached[node]
-        goes = tests.side[node][codes[feature, rows]]
-        columns = owned[node] if feature in owned[node] else [*owned[node], feature]
-        for side, child in ((_LEFT, tests.left[node]), (_RIGHT, tests.right[node])):
-            reached[child], owned[child] = rows[goes == side], columns
-    return reached, owned
-
-
-def tree_of(
-    tests: NodeTests, reached: list[NDArray[np.int64]], rows: TrainingSet, values: ColumnValues
-) -> Forest:
+def tree_of(tests: NodeTests, rows: TrainingSet, values: ColumnValues) -> Forest:
     """Return the tree; the values of its nodes are class weights.
 
     A value that is missing where no training row of the node has that stays at the node, as does a category
     that none of them has.
     """
     n_nodes = len(tests.feature)
-    value = np.zeros((n_nodes, rows.n_classes))
     threshold, missing = np.zeros(n_nodes), np.full(n_nodes, MISSING_STAY, dtype=np.uint8)
-    category = np.full(n_nodes, -1)
+    category = np.full(n_nodes, -1, dtype=np.int64)
     words: list[int] = []
     for node, feature in enumerate(tests.feature.tolist()):
-        of = reached[node]
-        value[node] = np.bincount(rows.target[of], weights=rows.weights[of], minlength=rows.n_classes)
         if feature < 0:
             continue
         side, n_present = tests.side[node], values.n_present[feature]
-        missing[node] = _MISSING[int(side[n_present])] if n_present < len(side) else MISSING_STAY
+        if n_present < len(side):
+            missing[node] = _MISSING[int(side[n_present])]
         if values.category_widths[feature]:
             category[node] = len(words)
-            words += _code_sets(side, feature, of, rows, values)
+            words += _code_sets(tests, node, rows, values)
         else:
             threshold[node] = _threshold(side[:n_present], values.thresholds[feature])
-    return Forest.from_arrays(
-        n_features=len(values.codes),
-        feature=tests.feature,
-        threshold=threshold,
-        left=tests.left,
-        right=tests.right,
-        missing=missing,
-        category=category,
-        category_words=np.array(words, dtype=np.uint64),
-        category_widths=values.category_widths,
-        value=value,
-        cover=row_sums(value),
-    )
+    arrays = {
+        "feature": tests.feature,
+        "threshold": threshold,
+        "left": tests.left,
+        "right": tests.right,
+        "missing": missing,
+        "category": category,
+        "category_words": np.array(words, dtype=np.uint64),
+        "value": tests.value,
+        "cover": row_sums(tests.value),
+    }
+    return Forest.from_core(arrays, len(values.codes), values.category_widths)
 
 
 def _threshold(side: NDArray[np.uint8], thresholds: Floats) -> float:
@@ -101,19 +84,33 @@ def _threshold(side: NDArray[np.uint8], thresholds: Floats) -> float:
     return float(thresholds[(int(left[-1]) + int(right[0]) - 1) // 2])
 
 
-def _code_sets(
-    side: NDArray[np.uint8], feature: int, of: NDArray[np.int64], rows: TrainingSet, values: ColumnValues
-) -> list[int]:
+def _code_sets(tests: NodeTests, node: int, rows: TrainingSet, values: ColumnValues) -> list[int]:
     """Return the categories on the left and on the right as words of 64 bits."""
-    found = rows.values[of, feature]
-    present = ~np.isnan(found)
-    categories = found[present].astype(np.int64)
-    goes = side[values.codes[feature, of[present]]]
-    width = int(values.category_widths[feature])
+    feature = int(tests.feature[node])
+    side = tests.side[node][: values.n_present[feature]].tolist()
+    n_categories = len(rows.schema.columns[feature].categories)
+    if n_categories <= len(side):
+        goes = dict(enumerate(side))
+    else:
+        # Rare categories share a code; those of the rows of the node go where it goes.
+        found = rows.values[_reaching(tests, node, values.codes), feature]
+        present = np.unique(found[~np.isnan(found)]).astype(np.int64)
+        code_of = dict(zip(rows.values[:, feature].tolist(), values.codes[feature].tolist(), strict=True))
+        goes = {code: side[code_of[code]] for code in present.tolist()}
     sets: list[int] = []
     for which in (_LEFT, _RIGHT):
-        words = [0] * width
-        for code in np.flatnonzero(np.bincount(categories[goes == which])).tolist():
-            words[code // WORD_BITS] |= 1 << (code % WORD_BITS)
+        words = [0] * int(values.category_widths[feature])
+        for code, where in goes.items():
+            if where == which:
+                words[code // WORD_BITS] |= 1 << (code % WORD_BITS)
         sets += words
     return sets
+
+
+def _reaching(tests: NodeTests, node: int, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which rows reach a node."""
+    for children, which in ((tests.left, _LEFT), (tests.right, _RIGHT)):
+        for parent in np.flatnonzero(children == node).tolist():
+            goes = tests.side[parent][codes[tests.feature[parent]]] == which
+            return np.asarray(_reaching(tests, parent, codes) & goes)
+    return np.ones(codes.shape[1], dtype=np.bool_)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from farthing._core import optimal_tree
 from farthing.base import TrainingSet
 from farthing.forests.diagnostic_policy.column_values import ColumnValues
-from farthing.forests.optimal_tree.found_tree import NodeTests, node_rows, tree_of
+from farthing.forests.optimal_tree.found_tree import NodeTests, tree_of
 from farthing.trees import Forest
 from farthing.typing import Floats
 
@@ -51,6 +51,19 @@ class OptimalTree(NamedTuple):
     spend: float
     risk: float
     penalty: float
+    objective: float
+    lower_bound: float
+
+
+class FoundTests(NamedTuple):
+    """The tests of a tree and what they cost; see `OptimalTree` for the figures.
+
+    With guesses, the tree may cost less than the objective.
+    """
+
+    nodes: NodeTests
+    spend: float
+    risk: float
     objective: float
     lower_bound: float
 
@@ -129,12 +142,17 @@ class TreeProblem:
     @cached_property
     def _columns(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
         """How each column is tested, its number of codes, and the code of missing values or -1."""
-        n_values = np.array(self.values.n_values, dtype=np.int64)
-        n_present = np.array(self.values.n_present, dtype=np.int64)
-        categorical = self.values.category_widths > 0
-        kinds = np.where(categorical, np.where(n_values <= self.max_levels, _SUBSETS, _SINGLES), _ORDERED)
-        missing = np.where(n_values > n_present, n_present, -1)
-        return kinds.astype(np.uint8), n_values, missing
+        n_values, n_present = self.values.n_values, self.values.n_present
+        kinds = [
+            _ORDERED if not width else _SUBSETS if n <= self.max_levels else _SINGLES
+            for n, width in zip(n_values, self.values.category_widths.tolist(), strict=True)
+        ]
+        missing = [p if n > p else -1 for n, p in zip(n_values, n_present, strict=True)]
+        return (
+            np.array(kinds, dtype=np.uint8),
+            np.array(n_values, dtype=np.int64),
+            np.array(missing, dtype=np.int64),
+        )
 
     def solve(self, tradeoff: float, budget: float | None, seconds: float = math.inf) -> OptimalTree:
         """Return the tree of the least objective, or the best that was found in time.
@@ -148,24 +166,26 @@ class TreeProblem:
         seconds : float
             Time for the search.
         """
-        return self._priced(tradeoff, *self.search(tradeoff, budget, seconds))
+        found = self.search(tradeoff, budget, seconds)
+        penalty = self.node_penalty * int((found.nodes.feature >= 0).sum()) / self.weight
+        objective = found.objective
+        if self.guesses is not None:
+            objective = max(found.lower_bound, found.risk + tradeoff * found.spend + penalty)
+        forest = tree_of(found.nodes, self.rows, self.values)
+        return OptimalTree(forest, found.spend, found.risk, penalty, objective, found.lower_bound)
 
-    def search(
-        self, tradeoff: float, budget: float | None, seconds: float = math.inf
-    ) -> tuple[NodeTests, float, float]:
-        """Return the tests of that tree, its objective, and what no tree can go below; see `solve`.
-
-        With guesses, the tree may cost less than the objective that is returned.
-        """
+    def search(self, tradeoff: float, budget: float | None, seconds: float = math.inf) -> FoundTests:
+        """Return the tests of that tree, before they are put into the common format; see `solve`."""
         kinds, n_codes, missing = self._columns
-        costs = self.rows.costs
-        feature, left, right, side, cost, lower = optimal_tree(
+        rows, costs, weight = self.rows, self.rows.costs, self.weight
+        feature, left, right, side, value, spend, risk, cost, lower = optimal_tree(
             self.codes,
             kinds,
             n_codes,
             missing,
             labels=self.labels,
-            weights=self.rows.weights,
+            target=rows.target,
+            weights=rows.weights,
             own=costs.own,
             shared=costs.shared,
             group_of=costs.group_of,
@@ -178,21 +198,5 @@ class TreeProblem:
             most_bytes=float(_MOST_BYTES),
             n_threads=self.n_threads,
         )
-        return NodeTests(feature, left, right, side), cost / self.weight, lower / self.weight
-
-    def _priced(self, tradeoff: float, tests: NodeTests, objective: float, lower_bound: float) -> OptimalTree:
-        """Return a tree with the mean spend and risk of its training rows."""
-        reached, owned = node_rows(tests, self.codes)
-        features = np.array(self.rows.costs.features, dtype=object)
-        spend = risk = 0.0
-        for node in np.flatnonzero(tests.feature < 0).tolist():
-            rows = reached[node]
-            price = self.rows.costs.total(features[owned[node]])
-            spend += float(self.rows.weights[rows].sum()) * price
-            risk += float(self.labels[rows].sum(axis=0).min())
-        penalty = self.node_penalty * int((tests.feature >= 0).sum())
-        forest = tree_of(tests, reached, self.rows, self.values)
-        spend, risk, penalty = (part / self.weight for part in (spend, risk, penalty))
-        if self.guesses is not None:
-            objective = max(lower_bound, risk + tradeoff * spend + penalty)
-        return OptimalTree(forest, spend, risk, penalty, objective, lower_bound)
+        nodes = NodeTests(feature, left, right, side, value)
+        return FoundTests(nodes, spend / weight, risk / weight, cost / weight, lower / weight)

@@ -1,0 +1,58 @@
+// tree_account: what the rows that a tree was searched for spend and lose in it, and the class weights of its nodes.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "account/cost_sheet.hpp"
+#include "common/views.hpp"
+#include "optimal/priced_rows.hpp"
+#include "optimal/tree_search.hpp"
+
+namespace farthing {
+
+struct TreeAccount {
+    std::vector<double> value;  // (nodes, n_labels), the weight of the rows of each class
+    double spend = 0;           // price of all tests, times the weights of the rows
+    double risk = 0;            // the least cost of one label for each leaf
+};
+
+// IN target (n,): the class of each row.   Sums are taken in the order of the rows.
+inline TreeAccount account_of(const FoundTree& tree, const SearchColumns& columns, const SearchCosts& costs,
+                              Span<const index_t> target) {
+    const index_t n = costs.weights.size;
+    const index_t width = costs.n_labels;
+    const std::size_t n_nodes = tree.feature.size();
+    TreeAccount account;
+    account.value.assign(n_nodes * static_cast<std::size_t>(width), 0.0);
+    std::vector<double> losses(account.value.size(), 0.0);  // (nodes, n_labels), costs of labels
+    std::vector<double> weights(n_nodes, 0.0);
+    for (index_t row = 0; row < n; ++row) {
+        index_t node = 0;
+        for (;;) {
+            account.value[node * width + target[row]] += costs.weights[row];
+            const index_t column = tree.feature[node];
+            if (column < 0) break;
+            const std::uint8_t code = columns.codes[column * n + row];
+            node = tree.side[node * 256 + code] == 1 ? tree.left[node] : tree.right[node];
+        }
+        weights[node] += costs.weights[row];
+        for (index_t label = 0; label < width; ++label) losses[node * width + label] += costs.labels[row * width + label];
+    }
+    // Parents come before their children.
+    std::vector<OwnedFeatures> owned(n_nodes, OwnedFeatures(costs.sheet));
+    for (std::size_t node = 0; node < n_nodes; ++node) {
+        if (tree.feature[node] < 0) {
+            account.spend += weights[node] * total(costs.sheet, owned[node]);
+            account.risk += *std::min_element(losses.begin() + node * width, losses.begin() + (node + 1) * width);
+            continue;
+        }
+        OwnedFeatures more = owned[node];
+        more.add(costs.sheet, tree.feature[node]);
+        owned[tree.left[node]] = owned[tree.right[node]] = more;
+    }
+    return account;
+}
+
+}  // namespace farthing

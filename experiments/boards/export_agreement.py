@@ -23,6 +23,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
+from experiments.lib.compilers import compiler_named
 from experiments.lib.export_replays import (
     BITS_32,
     Replayed,
@@ -66,14 +67,15 @@ def engines(browser: Any) -> dict[str, Callable[[Path], Replayed]]:
     """Return all that this machine can repeat walks with, by name."""
     found: dict[str, Callable[[Path], Replayed]] = {}
     for compiler in ("gcc", "clang"):
-        if shutil.which(compiler) is None:
+        program = compiler_named(compiler)
+        if program is None:
             continue
         for bits, further in (("64", ()), ("32", BITS_32)):
-            if bits == "32" and not _links(compiler):
+            if bits == "32" and not _links(program):
                 continue
             for level in LEVELS:
                 options_ = (level, *further)
-                found[f"{compiler} {level}, {bits} bits"] = _with(compiler, options_)
+                found[f"{compiler} {level}, {bits} bits"] = _with(program, options_)
     if shutil.which("node"):
         found["Node"] = replay_node
     if browser is not None:

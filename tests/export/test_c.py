@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from experiments.lib.compilers import compiler_named
 from experiments.lib.export_replays import BITS_32, STRICT
 from tests.export.walking import (
     EXPORTED,
@@ -68,10 +69,11 @@ def test_a_chosen_model_walks_as_the_library(tmp_path: Path) -> None:
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("level", ["-O2", "-Os"])
 def test_compilers_agree(compiler: str, level: str, kinds: dict[str, Any], tmp_path: Path) -> None:
-    if shutil.which(compiler) is None:
+    command = compiler_named(compiler)
+    if command is None:
         pytest.skip(f"{compiler} is not installed")
     for kind, (model, fresh) in kinds.items():
-        assert_same_walks(model, fresh, tmp_path / kind, 20, compiler, (level,), seed=1)
+        assert_same_walks(model, fresh, tmp_path / kind, 20, command, (level,), seed=1)
 
 
 _DRIVER = """#include "model.h"

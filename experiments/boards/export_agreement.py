@@ -43,6 +43,8 @@ NAME: Final = "export_agreement"
 N_WALKS: Final = 1000
 # These choose among other methods, and export what they chose.
 CHOOSING: Final = ("BudgetedClassifier", "BudgetedRanker", "BudgetedRegressor")
+# Methods whose own walk has no plan, and the tree in their place that has one.
+DISTILLED: Final = {"LookaheadClassifier, distilled": "LookaheadClassifier"}
 LEVELS: Final = ("-Os", "-O2")
 
 
@@ -54,12 +56,12 @@ def methods() -> tuple[list[str], dict[str, str]]:
         kind = get(name).model_type
         if name not in CHOOSING and kind.plan is FittedModel.plan:
             reasons[name] = kind.no_plan
-    return [name for name in ours if name not in reasons and name not in CHOOSING], reasons
+    return [*(name for name in ours if name not in reasons), *DISTILLED], reasons
 
 
 def settings(method: str) -> list[tuple[int, int]]:
     """Return two fits of a method: trial and table; later trials use more of a method's walk."""
-    last = len(trials(method)) - 1
+    last = len(trials(DISTILLED.get(method, method))) - 1
     return [(last, 0), (min(1, last), 1)]
 
 
@@ -141,7 +143,9 @@ def agreement(method: str, n_walks: int, browser: Any) -> dict[str, Any]:
 
 def _exportable(method: str, trial: int, table: int) -> tuple[Any, Any]:
     """Return a fit at a trial, or at the last one before it that can be exported."""
-    model, fresh = fitted_at(method, trial, table)
+    model, fresh = fitted_at(DISTILLED.get(method, method), trial, table)
+    if method in DISTILLED:
+        model = model.distill()
     try:
         model.fitted_.plan()
     except ExportError:
@@ -171,9 +175,10 @@ def page(
     first += f"Differences: {', '.join(wrong)}. " if wrong else "No difference was found. "
     first += f"{len(left)} methods were not measured: {', '.join(left)}. " if left else ""
     first += f"Not tried, since this machine has none: {', '.join(lacking)}. " if lacking else ""
+    first += f"{len(reasons)} methods cannot be exported, see below. "
     first += (
-        f"{len(reasons)} methods cannot be exported, see below. Probabilities and values agree up to 1e-14, "
-        "not in every bit. Of ADAPT and its gates, what follows the call of an expensive model of Farthing "
+        f"{', '.join(CHOOSING[:-1])} and {CHOOSING[-1]} export the method that they chose. "
+        "Probabilities and values agree up to 1e-14, not in every bit. Of ADAPT and its gates, what follows the call of an expensive model of Farthing "
         "is not part of the walk: its answer is given. Models are fitted on 60 rows, so they are small."
     )
     rows = [

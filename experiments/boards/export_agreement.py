@@ -178,8 +178,9 @@ def page(
     first += f"{len(reasons)} methods cannot be exported, see below. "
     first += (
         f"{', '.join(CHOOSING[:-1])} and {CHOOSING[-1]} export the method that they chose. "
-        "Probabilities and values agree up to 1e-14, not in every bit. Of ADAPT and its gates, what follows the call of an expensive model of Farthing "
-        "is not part of the walk: its answer is given. Models are fitted on 60 rows, so they are small."
+        "Probabilities and values agree up to 1e-14, not in every bit. Of ADAPT and its gates, what follows "
+        "the call of an expensive model of Farthing is not part of the walk: its answer is given. Models are "
+        "fitted on 60 rows, so they are small."
     )
     rows = [
         [name, each["walks"], each["questions"], each["decisions"], "; ".join(each["differences"]) or "none"]

@@ -140,13 +140,10 @@ private:
     // The sets of n rows as flags, (n, n_features).
     std::unique_ptr<bool[]> flags_of(index_t n, const std::vector<std::uint64_t>& touched, int n_threads) const {
         const index_t n_features = view().n_features;
-        const index_t words = forest_->trees.n_words();
         std::unique_ptr<bool[]> flags = unwritten<bool>(static_cast<std::size_t>(n * n_features));
         const index_t n_parts = n * n_features / kFlagsOfThread;
         parallel_ranges(n, threads_for(n_threads, n_parts), [&](index_t begin, index_t end) {
-            for (index_t i = begin; i < end; ++i) {
-                write_flags(touched.data() + i * words, n_features, flags.get() + i * n_features);
-            }
+            write_flags(touched.data(), n_features, begin, end, flags.get());
         });
         return flags;
     }

@@ -1,6 +1,7 @@
 // bitset: a set of small integers (features, groups, category codes), one bit each.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -51,6 +52,21 @@ inline void write_flags(const std::uint64_t* words, index_t n, bool* flags) {
         store_word(ones, reinterpret_cast<std::uint8_t*>(flags + i));
     }
     for (; i < n; ++i) flags[i] = (words[i >> 6] >> (i & 63)) & 1u;
+}
+
+// The same for sets [begin, end) of a table. Neighbours are often equal, so that their flags can be copied.
+// IN words (rows, n_words(n)).   OUT flags (rows, n).
+inline void write_flags(const std::uint64_t* words, index_t n, index_t begin, index_t end, bool* flags) {
+    const index_t size = Bitset::n_words(n);
+    for (index_t row = begin; row < end; ++row) {
+        const std::uint64_t* own = words + row * size;
+        bool* out = flags + row * n;
+        if (row > begin && std::equal(own, own + size, own - size)) {
+            std::copy(out - n, out, out);
+        } else {
+            write_flags(own, n, out);
+        }
+    }
 }
 
 }  // namespace farthing

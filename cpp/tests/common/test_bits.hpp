@@ -52,11 +52,24 @@ inline void sets_become_flags_one_by_one() {
     }
 }
 
+inline void equal_sets_have_equal_flags() {
+    constexpr index_t n = 100;
+    const std::uint64_t words[] = {1, 2, 1, 2, 3, 2, 3, 2, 3, 4, 0, 0};
+    bool flags[6 * n] = {};
+    write_flags(words, n, 1, 6, flags);
+    for (index_t i = 0; i < 6 * n; ++i) {
+        const index_t feature = i % n;
+        const bool held = ((words[i / n * 2 + feature / 64] >> (feature % 64)) & 1) == 1;
+        CHECK(flags[i] == (i >= n && held));
+    }
+}
+
 inline void test_bits() {
     RUN(bits_are_counted_one_by_one);
     RUN(the_first_byte_of_a_word_is_the_lowest);
     RUN(a_word_is_stored_as_it_is_loaded);
     RUN(sets_become_flags_one_by_one);
+    RUN(equal_sets_have_equal_flags);
 }
 
 }  // namespace farthing::tests

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from experiments.lib.compilers import compiler_named
 from experiments.lib.export_replays import BITS_32, STRICT
+from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import strategies as st
 from tests.export.walking import (
     EXPORTED,
     KINDS,
@@ -47,6 +49,31 @@ def test_walks_as_the_library(method: str, tmp_path: Path) -> None:
         if not Program.of(model).answer_width:
             other = c_walk(model, tmp_path, options=("-O0",), name=f"model{table}")
             assert_all_at_once(model, other, np.asarray(fresh, dtype=object))
+
+
+@needs_gcc
+@settings(
+    max_examples=5,
+    deadline=None,
+    phases=[Phase.generate],  # each example is fitted and compiled
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    method=st.sampled_from(EXPORTED),
+    trial=st.integers(0, 3),
+    table=st.integers(0, 1),
+    n_classes=st.integers(2, 3),
+    seed=st.integers(0, 1000),
+)
+def test_any_fit_walks_as_the_library(
+    method: str, trial: int, table: int, n_classes: int, seed: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    model, fresh = fitted(method, trial, table, n_classes)
+    try:
+        model.fitted_.plan()
+    except ExportError:
+        assume(False)
+    assert_same_walks(model, fresh, tmp_path_factory.mktemp("model"), 20, options=("-Os",), seed=seed)
 
 
 @pytest.mark.parametrize("method", EXPORTED)

@@ -64,15 +64,22 @@ def race(
     turns: int = 3,
     warm_up: bool = True,
     clock: Callable[[], float] = time.perf_counter,
+    rest: float = 0.0,
 ) -> Line:
     """Let both run in alternation and take the median of the ratios of neighbouring turns.
 
-    What runs in one process may be timed by ``time.process_time``, which other programs disturb less.
+    What runs in one process may be timed by ``time.process_time``, which other programs disturb less. Threads
+    of the one that still wait for work would count for the other one then, unless they ``rest`` for seconds.
     """
     if warm_up:
         ours()
         theirs()
-    pairs = [(seconds(ours, clock), seconds(theirs, clock)) for _ in range(turns)]
+
+    def timed(work: Callable[[], object]) -> float:
+        time.sleep(rest)
+        return seconds(work, clock)
+
+    pairs = [(timed(ours), timed(theirs)) for _ in range(turns)]
     return Line(
         what,
         rival,

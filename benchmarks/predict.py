@@ -4,7 +4,9 @@ Ours is ``decide``: values, the features that each row touched, and what they co
 alone. LightGBM fits the trees on 20,000 other rows; ours, lleaves, treelite and onnxruntime predict with
 these very trees (onnxruntime from our own export), scikit-learn with trees of the same number and size of its
 own. lleaves compiles each model before, which its times do not contain: "compilation" is that time beside the
-time that ours takes to import the model and predict its first row.
+time that ours takes to import the model and predict its first row. If one row is predicted again and again,
+the processor remembers its way down the trees, which helps predictors that jump at every test; so there are
+loops over different rows, too.
 """
 
 from __future__ import annotations
@@ -28,14 +30,18 @@ from farthing.forests import from_model
 
 HOW: Final = (
     "Ratios are medians over turns in alternation, of processor times of all threads, which other programs "
-    "disturb less than wall times. Single rows are timed in loops of 100 calls."
+    "disturb less than wall times. Single rows are timed in loops of 100 calls, 1,000 rows in loops of 10; "
+    "all threads sleep before."
 )
 _N_ROWS, _N_FITTED, _LEAVES = 200_000, 20_000, 31
 _TREES: Final = (10, 100, 200, 1000)
 # Turns by rows, and the rivals that are timed in fewer, since they take seconds.
 _TURNS: Final = {200_000: 3, 1000: 9, 1: 5}
 _SLOW: Final = ("treelite", "scikit-learn")
-_CALLS: Final = 100
+# Calls in a turn, by rows.
+_CALLS: Final = {200_000: 1, 1000: 10, 1: 100}
+# Seconds in which threads that spin for work go to sleep.
+_REST: Final = 0.02
 _MOST_OF_ONE_ROW: Final = 20e-6
 
 Predict = Callable[[NDArray[np.float64]], Any]
@@ -93,7 +99,12 @@ def _one_size(table: _Table, n_trees: int, threads: int, folder: Path) -> list[L
             goal = 0.9 if (n_trees, n_rows, name) == (200, 200_000, "lleaves") else None
             turns = _turns(n_trees, n_rows, name)
             what = f"{n_trees} trees, {n_rows:,} row{'s' if n_rows > 1 else ''}"
-            lines.append(_duel(what, name, ours.decide, predict, rows, goal=goal, turns=turns))
+            given = [rows] * _CALLS[n_rows]
+            lines.append(_duel(what, name, ours.decide, predict, given, goal=goal, turns=turns))
+    each = [np.ascontiguousarray(table.unseen[i : i + 1]) for i in range(_CALLS[1])]
+    for name, predict in rivals.items():
+        what = f"{n_trees} trees, 1 row, another in each call"
+        lines.append(_duel(what, name, ours.decide, predict, each, turns=_TURNS[1]))
     lines.append(
         Line(f"{n_trees} trees, compilation", "lleaves", starting, compiling, starting / compiling, None)
     )
@@ -116,16 +127,16 @@ def _duel(
     name: str,
     ours: Predict,
     theirs: Predict,
-    rows: NDArray[np.float64],
+    given: list[NDArray[np.float64]],
     **options: Any,
 ) -> Line:
-    calls = _CALLS if len(rows) == 1 else 1
+    """Compare the mean time of a call, of calls for some arrays of rows."""
 
-    def repeated(predict: Predict) -> Callable[[], object]:
-        return lambda: [predict(rows) for _ in range(calls)]
+    def called(predict: Predict) -> Callable[[], object]:
+        return lambda: [predict(rows) for rows in given]
 
-    line = race(what, name, repeated(ours), repeated(theirs), clock=time.process_time, **options)
-    return replace(line, ours=line.ours / calls, theirs=line.theirs / calls)
+    line = race(what, name, called(ours), called(theirs), clock=time.process_time, rest=_REST, **options)
+    return replace(line, ours=line.ours / len(given), theirs=line.theirs / len(given))
 
 
 def _onnx(ours: Any, folder: Path, threads: int) -> Predict:
@@ -160,7 +171,7 @@ def _check(ours: Any, booster: Any, compiled: Any, rows: NDArray[np.float64]) ->
 def _one_row(ours: Any, row: NDArray[np.float64]) -> Line:
     """Compare one row through ``predict`` with the time that it may take."""
     times = [
-        seconds(lambda: [ours.predict(row) for _ in range(_CALLS)], time.process_time) / _CALLS
+        seconds(lambda: [ours.predict(row) for _ in range(_CALLS[1])], time.process_time) / _CALLS[1]
         for _ in range(15)
     ]
     found = statistics.median(times)

@@ -31,8 +31,8 @@ void bind_predict(nb::module_& m) {
     nb::class_<Predictor>(m, "Predictor")
         .def(nb::init<const ForestArrays&, Scores, bool>(), "arrays"_a, "scores"_a, "single_sums"_a)
         .def(nb::init<const ForestArrays&, const SparseScores&, bool>(), "arrays"_a, "scores"_a, "single_sums"_a)
-        .def("predict", &Predictor::predict<double>, "X"_a.noconvert(), "want_touched"_a, "n_threads"_a)
-        .def("predict", &Predictor::predict<float>, "X"_a.noconvert(), "want_touched"_a, "n_threads"_a)
+        .def("predict", &Predictor::predict<double>, "X"_a.noconvert(), "n_threads"_a)
+        .def("predict", &Predictor::predict<float>, "X"_a.noconvert(), "n_threads"_a)
         .def("predict_within", &Predictor::predict_within<double>, "X"_a.noconvert(), "budgets"_a, "own"_a, "shared"_a,
              "group_of"_a, "n_threads"_a)
         .def("predict_within", &Predictor::predict_within<float>, "X"_a.noconvert(), "budgets"_a, "own"_a, "shared"_a,

@@ -12,6 +12,8 @@
 #include "bindings/arrays.hpp"
 #include "bindings/cost_sheet.hpp"
 #include "bindings/forest_arrays.hpp"
+#include "common/bits.hpp"
+#include "common/threads.hpp"
 #include "common/views.hpp"
 #include "predict/block_predictor.hpp"
 #include "predict/forest_view.hpp"
@@ -19,8 +21,8 @@
 
 namespace farthing {
 
-// (outputs, words of touched features)
-using Predictions = nb::typed<nb::tuple, NumpyArray<double>, NumpyArray<std::uint64_t>>;
+// (outputs, touched features)
+using Predictions = nb::typed<nb::tuple, NumpyArray<double>, NumpyArray<bool>>;
 
 // A forest prepared for prediction.
 class Predictor {
@@ -40,17 +42,19 @@ public:
     }
 
     template <class T>
-    Predictions predict(const Table<T>& X, bool want_touched, int n_threads) const {
+    Predictions predict(const Table<T>& X, int n_threads) const {
         const auto [n, words] = check(X);
         std::vector<double> outputs(static_cast<std::size_t>(n * view().n_outputs));
-        std::vector<std::uint64_t> touched(static_cast<std::size_t>(want_touched ? n * words : 0));
+        std::vector<std::uint64_t> touched(static_cast<std::size_t>(n * words));
+        std::unique_ptr<bool[]> flags;
         {
             nb::gil_scoped_release unlocked;
             // New vectors are zeros, as a first stage needs them.
-            farthing::predict(*forest_, matrix(X), Stage{0, view().n_trees(), {}}, outputs.data(),
-                              want_touched ? touched.data() : nullptr, n_threads);
+            farthing::predict(*forest_, matrix(X), Stage{0, view().n_trees(), {}}, outputs.data(), touched.data(),
+                              n_threads);
+            flags = flags_of(n, touched, n_threads);
         }
-        return results(n, want_touched ? words : 0, std::move(outputs), std::move(touched));
+        return results(n, std::move(outputs), std::move(flags));
     }
 
     template <class T>
@@ -61,12 +65,14 @@ public:
         const CostSheet sheet = cost_sheet_of(own, shared, group_of, view().n_features);
         std::vector<double> outputs(static_cast<std::size_t>(n * view().n_outputs));
         std::vector<std::uint64_t> touched(static_cast<std::size_t>(n * words));
+        std::unique_ptr<bool[]> flags;
         {
             nb::gil_scoped_release unlocked;
             farthing::predict_within(view(), sheet, matrix(X), span(budgets), outputs.data(), touched.data(),
                                      n_threads);
+            flags = flags_of(n, touched, n_threads);
         }
-        return results(n, words, std::move(outputs), std::move(touched));
+        return results(n, std::move(outputs), std::move(flags));
     }
 
     // The two calls for one stage: some trees, some rows, on top of the results of earlier stages.
@@ -94,6 +100,9 @@ public:
     }
 
 private:
+    // So few flags are written before another thread wakes.
+    static constexpr index_t kFlagsOfThread = index_t{1} << 20;
+
     ForestArrays kept_;
     std::optional<Scores> kept_scores_;
     std::optional<SparseScores> kept_sparse_;
@@ -128,11 +137,21 @@ private:
         return stage;
     }
 
-    Predictions results(index_t n, index_t words, std::vector<double>&& outputs,
-                        std::vector<std::uint64_t>&& touched) const {
+    // The sets of n rows as flags, (n, n_features).
+    std::unique_ptr<bool[]> flags_of(index_t n, const std::vector<std::uint64_t>& touched, int n_threads) const {
+        const index_t n_features = view().n_features;
+        std::unique_ptr<bool[]> flags = unwritten<bool>(static_cast<std::size_t>(n * n_features));
+        const index_t n_parts = n * n_features / kFlagsOfThread;
+        parallel_ranges(n, threads_for(n_threads, n_parts), [&](index_t begin, index_t end) {
+            write_flags(touched.data(), n_features, begin, end, flags.get());
+        });
+        return flags;
+    }
+
+    Predictions results(index_t n, std::vector<double>&& outputs, std::unique_ptr<bool[]>&& flags) const {
         const auto rows = static_cast<std::size_t>(n);
         return {nb::make_tuple(to_numpy(std::move(outputs), {rows, static_cast<std::size_t>(view().n_outputs)}),
-                               to_numpy(std::move(touched), {rows, static_cast<std::size_t>(words)}))};
+                               to_numpy(std::move(flags), {rows, static_cast<std::size_t>(view().n_features)}))};
     }
 };
 

@@ -77,4 +77,10 @@ inline std::uint64_t load_word(const std::uint8_t* bytes) {
     return at(0) | at(1) | at(2) | at(3) | at(4) | at(5) | at(6) | at(7);
 }
 
+// The reverse.
+inline void store_word(std::uint64_t word, std::uint8_t* bytes) {
+    const auto put = [=](int i) { bytes[i] = static_cast<std::uint8_t>(word >> (8 * i)); };
+    put(0), put(1), put(2), put(3), put(4), put(5), put(6), put(7);
+}
+
 }  // namespace farthing

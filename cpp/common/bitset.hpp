@@ -1,10 +1,12 @@
 // bitset: a set of small integers (features, groups, category codes), one bit each.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "common/bits.hpp"
 #include "common/views.hpp"
 
 namespace farthing {
@@ -37,5 +39,34 @@ private:
     std::uint64_t single_ = 0;         // the only word, if there is one
     std::vector<std::uint64_t> many_;  // all words, if there are more
 };
+
+// Writes the integers below n of a set as flags, eight at a time.   IN words (n_words(n),).   OUT flags (n,).
+inline void write_flags(const std::uint64_t* words, index_t n, bool* flags) {
+    static_assert(sizeof(bool) == 1, "flags are bytes");
+    index_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const std::uint64_t eight = (words[i >> 6] >> (i & 63)) & 0xff;
+        // Bit k alone in byte k; adding 127 moves it, wherever it is, to the highest bit of its byte.
+        const std::uint64_t apart = (eight * 0x0101010101010101ULL) & 0x8040201008040201ULL;
+        const std::uint64_t ones = ((apart + 0x7f7f7f7f7f7f7f7fULL) >> 7) & 0x0101010101010101ULL;
+        store_word(ones, reinterpret_cast<std::uint8_t*>(flags + i));
+    }
+    for (; i < n; ++i) flags[i] = (words[i >> 6] >> (i & 63)) & 1u;
+}
+
+// The same for sets [begin, end) of a table. Neighbours are often equal, so that their flags can be copied.
+// IN words (rows, n_words(n)).   OUT flags (rows, n).
+inline void write_flags(const std::uint64_t* words, index_t n, index_t begin, index_t end, bool* flags) {
+    const index_t size = Bitset::n_words(n);
+    for (index_t row = begin; row < end; ++row) {
+        const std::uint64_t* own = words + row * size;
+        bool* out = flags + row * n;
+        if (row > begin && std::equal(own, own + size, own - size)) {
+            std::copy(out - n, out, out);
+        } else {
+            write_flags(own, n, out);
+        }
+    }
+}
 
 }  // namespace farthing

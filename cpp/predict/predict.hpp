@@ -19,6 +19,8 @@ namespace farthing {
 
 // So few rows go through the trees one after another.
 constexpr index_t kMaxRowsAlone = 4;
+// Descents, of one row in one tree, that take longer than to wake a thread: some tenth of a millisecond.
+constexpr index_t kDescentsOfThread = index_t{1} << 15;
 
 // IN  X (n, n_features).
 // IN OUT outputs (n, n_outputs), touched (n, words) or null: results of the stages before, zeros before the first.
@@ -37,8 +39,9 @@ void predict(const PreparedForest& forest, const Matrix<T>& X, const Stage& stag
         return;
     }
     const index_t n_blocks = (n_rows + kRowsInBlock - 1) / kRowsInBlock;
+    const index_t n_descents = n_rows * (stage.end - stage.begin);
     Chunks chunks(n_blocks, 4);
-    on_threads(threads_for(n_threads, n_blocks), [&](int) {
+    on_threads(threads_for(n_threads, std::min(n_blocks, n_descents / kDescentsOfThread)), [&](int) {
         BlockPredictor<T> pass(forest, X, stage, outputs, touched);
         chunks.for_each([&](index_t block) {
             const index_t begin = block * kRowsInBlock;

@@ -32,7 +32,7 @@ void descend_trees_in_step(const CompiledForest& forest, index_t begin, index_t 
             const CompiledForest::Node& node = nodes[i][place[i]];
             const T raw = row[node.feature * column_stride];
             const double x = kSingle ? static_cast<double>(static_cast<float>(raw)) : static_cast<double>(raw);
-            const std::int32_t next = node.next[static_cast<int>(!(x <= node.threshold)) + static_cast<int>(x != x)];
+            const std::int32_t next = node.next(x);
             moved |= next ^ place[i];
             place[i] = next;
         }
@@ -60,7 +60,7 @@ void predict_row(const CompiledForest& forest, index_t begin, index_t end, const
         for (index_t i = 0; i < n; ++i) {
             const auto& tree = forest.tree(begin + i);
             view.add_node(begin + i, forest.source(tree, place[i]), outputs);
-            if (touched) forest.add_path_features(tree, place[i], touched);
+            if (touched && forest.may_touch_more(begin + i, touched)) forest.add_path_features(tree, place[i], touched);
         }
         begin += n;
     }

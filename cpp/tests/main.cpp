@@ -5,6 +5,7 @@
 #include "tests/account/test_cost_sheet.hpp"
 #include "tests/account/test_row_account.hpp"
 #include "tests/account/test_row_ledger.hpp"
+#include "tests/account/test_row_totals.hpp"
 #include "tests/boost/test_adaboost.hpp"
 #include "tests/boost/test_boosters.hpp"
 #include "tests/boost/test_curtailed_vote.hpp"
@@ -52,6 +53,7 @@ int main() {
     test_cost_sheet();
     test_row_account();
     test_row_ledger();
+    test_row_totals();
     test_histogram();
     test_split_search();
     test_grower();

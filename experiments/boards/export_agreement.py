@@ -23,6 +23,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
+from experiments.lib.compilers import compiler_named
 from experiments.lib.export_replays import (
     BITS_32,
     Replayed,
@@ -42,6 +43,8 @@ NAME: Final = "export_agreement"
 N_WALKS: Final = 1000
 # These choose among other methods, and export what they chose.
 CHOOSING: Final = ("BudgetedClassifier", "BudgetedRanker", "BudgetedRegressor")
+# Methods whose own walk has no plan, and the tree in their place that has one.
+DISTILLED: Final = {"LookaheadClassifier, distilled": "LookaheadClassifier"}
 LEVELS: Final = ("-Os", "-O2")
 
 
@@ -53,12 +56,12 @@ def methods() -> tuple[list[str], dict[str, str]]:
         kind = get(name).model_type
         if name not in CHOOSING and kind.plan is FittedModel.plan:
             reasons[name] = kind.no_plan
-    return [name for name in ours if name not in reasons and name not in CHOOSING], reasons
+    return [*(name for name in ours if name not in reasons), *DISTILLED], reasons
 
 
 def settings(method: str) -> list[tuple[int, int]]:
     """Return two fits of a method: trial and table; later trials use more of a method's walk."""
-    last = len(trials(method)) - 1
+    last = len(trials(DISTILLED.get(method, method))) - 1
     return [(last, 0), (min(1, last), 1)]
 
 
@@ -66,14 +69,15 @@ def engines(browser: Any) -> dict[str, Callable[[Path], Replayed]]:
     """Return all that this machine can repeat walks with, by name."""
     found: dict[str, Callable[[Path], Replayed]] = {}
     for compiler in ("gcc", "clang"):
-        if shutil.which(compiler) is None:
+        program = compiler_named(compiler)
+        if program is None:
             continue
         for bits, further in (("64", ()), ("32", BITS_32)):
-            if bits == "32" and not _links(compiler):
+            if bits == "32" and not _links(program):
                 continue
             for level in LEVELS:
                 options_ = (level, *further)
-                found[f"{compiler} {level}, {bits} bits"] = _with(compiler, options_)
+                found[f"{compiler} {level}, {bits} bits"] = _with(program, options_)
     if shutil.which("node"):
         found["Node"] = replay_node
     if browser is not None:
@@ -139,7 +143,9 @@ def agreement(method: str, n_walks: int, browser: Any) -> dict[str, Any]:
 
 def _exportable(method: str, trial: int, table: int) -> tuple[Any, Any]:
     """Return a fit at a trial, or at the last one before it that can be exported."""
-    model, fresh = fitted_at(method, trial, table)
+    model, fresh = fitted_at(DISTILLED.get(method, method), trial, table)
+    if method in DISTILLED:
+        model = model.distill()
     try:
         model.fitted_.plan()
     except ExportError:
@@ -169,10 +175,12 @@ def page(
     first += f"Differences: {', '.join(wrong)}. " if wrong else "No difference was found. "
     first += f"{len(left)} methods were not measured: {', '.join(left)}. " if left else ""
     first += f"Not tried, since this machine has none: {', '.join(lacking)}. " if lacking else ""
+    first += f"{len(reasons)} methods cannot be exported, see below. "
     first += (
-        f"{len(reasons)} methods cannot be exported, see below. Probabilities and values agree up to 1e-14, "
-        "not in every bit. Of ADAPT and its gates, what follows the call of an expensive model of Farthing "
-        "is not part of the walk: its answer is given. Models are fitted on 60 rows, so they are small."
+        f"{', '.join(CHOOSING[:-1])} and {CHOOSING[-1]} export the method that they chose. "
+        "Probabilities and values agree up to 1e-14, not in every bit. Of ADAPT and its gates, what follows "
+        "the call of an expensive model of Farthing is not part of the walk: its answer is given. Models are "
+        "fitted on 60 rows, so they are small."
     )
     rows = [
         [name, each["walks"], each["questions"], each["decisions"], "; ".join(each["differences"]) or "none"]

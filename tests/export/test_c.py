@@ -10,7 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from experiments.lib.compilers import compiler_named
 from experiments.lib.export_replays import BITS_32, STRICT
+from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import strategies as st
 from tests.export.walking import (
     EXPORTED,
     KINDS,
@@ -48,6 +51,31 @@ def test_walks_as_the_library(method: str, tmp_path: Path) -> None:
             assert_all_at_once(model, other, np.asarray(fresh, dtype=object))
 
 
+@needs_gcc
+@settings(
+    max_examples=5,
+    deadline=None,
+    phases=[Phase.generate],  # each example is fitted and compiled
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    method=st.sampled_from(EXPORTED),
+    trial=st.integers(0, 3),
+    table=st.integers(0, 1),
+    n_classes=st.integers(2, 3),
+    seed=st.integers(0, 1000),
+)
+def test_any_fit_walks_as_the_library(
+    method: str, trial: int, table: int, n_classes: int, seed: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    model, fresh = fitted(method, trial, table, n_classes)
+    try:
+        model.fitted_.plan()
+    except ExportError:
+        assume(False)
+    assert_same_walks(model, fresh, tmp_path_factory.mktemp("model"), 20, options=("-Os",), seed=seed)
+
+
 @pytest.mark.parametrize("method", EXPORTED)
 def test_the_steps_of_a_link_are_its_conclusion(method: str) -> None:
     model, _ = fitted(method, 1)
@@ -68,10 +96,11 @@ def test_a_chosen_model_walks_as_the_library(tmp_path: Path) -> None:
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("level", ["-O2", "-Os"])
 def test_compilers_agree(compiler: str, level: str, kinds: dict[str, Any], tmp_path: Path) -> None:
-    if shutil.which(compiler) is None:
+    command = compiler_named(compiler)
+    if command is None:
         pytest.skip(f"{compiler} is not installed")
     for kind, (model, fresh) in kinds.items():
-        assert_same_walks(model, fresh, tmp_path / kind, 20, compiler, (level,), seed=1)
+        assert_same_walks(model, fresh, tmp_path / kind, 20, command, (level,), seed=1)
 
 
 _DRIVER = """#include "model.h"

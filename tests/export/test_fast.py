@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from experiments.lib.compilers import compiler_named
 from experiments.lib.export_replays import BITS_32, STRICT
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -156,18 +157,20 @@ _SANITIZED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
         ("gcc", ("-Os", "-DFARTHING_FAST=1")),
         ("gcc", ("-O2", *BITS_32)),
         ("clang", ("-O2",)),
+        ("clang", ("-Os", "-DFARTHING_FAST=1", *BITS_32)),
     ],
 )
 def test_a_row_at_hand_is_decided_question_by_question(
     form: str, compiler: str, options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if shutil.which(compiler) is None:
+    program = compiler_named(compiler)
+    if program is None:
         pytest.skip(f"{compiler} is not installed")
     take(form, monkeypatch)
     export_model(model_of(30, 33, 0, 2), tmp_path)
     (tmp_path / "main.c").write_text(_DRIVER)
     sources = [str(tmp_path / name) for name in ("main.c", "model.c")]
-    command = [compiler, *FLAGS.split(), *STRICT, *options, *sources, "-lm", "-o", str(tmp_path / "rows")]
+    command = [program, *FLAGS.split(), *STRICT, *options, *sources, "-lm", "-o", str(tmp_path / "rows")]
     built = subprocess.run(command, capture_output=True, text=True, check=False)
     if "cannot find" in built.stderr or "No such file" in built.stderr:
         pytest.skip(f"the compiler has no libraries for {options[-1]}")

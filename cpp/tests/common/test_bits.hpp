@@ -4,7 +4,9 @@
 #include <cstdint>
 
 #include "common/bits.hpp"
+#include "common/bitset.hpp"
 #include "common/counter_rng.hpp"
+#include "common/views.hpp"
 #include "tests/check.hpp"
 
 namespace farthing::tests {
@@ -33,9 +35,41 @@ inline void the_first_byte_of_a_word_is_the_lowest() {
     CHECK(load_word(bytes + 1) == 0xf807060504030201ULL);
 }
 
+inline void a_word_is_stored_as_it_is_loaded() {
+    std::uint8_t bytes[9] = {};
+    store_word(0xf807060504030201ULL, bytes + 1);
+    CHECK(bytes[0] == 0 && bytes[1] == 1 && bytes[8] == 0xf8 && load_word(bytes + 1) == 0xf807060504030201ULL);
+}
+
+inline void sets_become_flags_one_by_one() {
+    for (index_t n = 0; n < 200; ++n) {
+        const std::uint64_t words[4] = {random_bits(5, n), random_bits(6, n), ~std::uint64_t{0}, random_bits(7, n)};
+        bool flags[201];
+        flags[n] = true;
+        write_flags(words, n, flags);
+        for (index_t i = 0; i < n; ++i) CHECK(flags[i] == (((words[i / 64] >> (i % 64)) & 1) == 1));
+        CHECK(flags[n]);
+    }
+}
+
+inline void equal_sets_have_equal_flags() {
+    constexpr index_t n = 100;
+    const std::uint64_t words[] = {1, 2, 1, 2, 3, 2, 3, 2, 3, 4, 0, 0};
+    bool flags[6 * n] = {};
+    write_flags(words, n, 1, 6, flags);
+    for (index_t i = 0; i < 6 * n; ++i) {
+        const index_t feature = i % n;
+        const bool held = ((words[i / n * 2 + feature / 64] >> (feature % 64)) & 1) == 1;
+        CHECK(flags[i] == (i >= n && held));
+    }
+}
+
 inline void test_bits() {
     RUN(bits_are_counted_one_by_one);
     RUN(the_first_byte_of_a_word_is_the_lowest);
+    RUN(a_word_is_stored_as_it_is_loaded);
+    RUN(sets_become_flags_one_by_one);
+    RUN(equal_sets_have_equal_flags);
 }
 
 }  // namespace farthing::tests

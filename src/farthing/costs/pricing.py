@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from farthing._core import row_totals
+from farthing._core import SheetTotals
 from farthing.costs import validation
 from farthing.costs.group import Group
 from farthing.errors import CostError
@@ -21,6 +21,7 @@ class Pricing:
         "_groups",
         "_index",
         "_places",
+        "_totals",
         "_values",
         "calls",
         "features",
@@ -41,6 +42,7 @@ class Pricing:
     # Copies of own, shared and group_of as Python numbers, which add faster than NumPy scalars.
     _values: tuple[tuple[float, ...], tuple[float, ...]]
     _places: tuple[int, ...]
+    _totals: SheetTotals
 
     @property
     def numbers(self) -> tuple[tuple[float, ...], tuple[float, ...], tuple[int, ...]]:
@@ -121,7 +123,16 @@ class Pricing:
                 f"acquired has shape {mask.shape} and dtype {mask.dtype}; "
                 f"expected a bool array of shape (n_rows, {len(self.features)}), a column for each feature"
             )
-        return row_totals(self.own, self.shared, self.group_of, mask)
+        return self._compiled_totals().of_rows(mask)
+
+    def _compiled_totals(self) -> SheetTotals:
+        """Return the prices in the compiled core, made at the first call."""
+        try:
+            return self._totals
+        except AttributeError:
+            totals = SheetTotals(self.own, self.shared, self.group_of)
+            object.__setattr__(self, "_totals", totals)  # that of a sheet refuses
+            return totals
 
     def column(self, feature: str) -> int:
         """Return the column of a feature in the sheet."""

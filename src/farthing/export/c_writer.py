@@ -13,6 +13,7 @@ from farthing.export.c_stack import stack_bytes
 from farthing.export.c_text import array, comment, identifier, number
 from farthing.export.program import Program
 from farthing.export.runtime_files import Written, runtime
+from farthing.export.table_types import Table
 from farthing.export.tables import Tables
 from farthing.walks.drawn_votes import DrawnVotePlan
 
@@ -47,7 +48,8 @@ def write_c(program: Program, name: str) -> Written:
         f'#include "{name}.h"\n\n#include <math.h>\n#include <string.h>\n',
         "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#endif\n",
         *_constants(tables),
-        *(array(key, table) for key, table in tables.tables.items()),
+        *([_SKIPS] if tables.trees else []),
+        *(_array(key, table) for key, table in tables.tables.items()),
         *_macros(program, tables),
         *(runtime(f"{part}.c") for part in parts),
         fast_trees(tables) if n.get("PLAN_AT_ONCE") else "",
@@ -62,6 +64,21 @@ def write_c(program: Program, name: str) -> Written:
         state_bytes=_aligned(fields, tables),
         stack_bytes=stack_bytes(program, tables),
     )
+
+
+_SKIPS: Final = """/* Whether right children are in a table; code that is to be small searches for them. */
+#if TREE_SHORT && defined(__OPTIMIZE_SIZE__)
+#define TREE_SKIPS 0
+#else
+#define TREE_SKIPS 1
+#endif
+"""
+
+
+def _array(key: str, table: Table) -> str:
+    """Return a table, which may be left out."""
+    written = array(key, table)
+    return f"#if TREE_SKIPS\n{written}\n#endif" if key == "SKIP" else written
 
 
 def _state_fields(program: Program, tables: Tables) -> list[tuple[str, str, int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
@@ -39,6 +40,8 @@ def _typed(kind: str, entries: Sequence[float]) -> tuple[str, list[float] | list
     return kind, list(entries)
 
 
+# Nodes of the largest tree whose right children may be found by a search, where their table is left out.
+MOST_SEARCHED: Final = 64
 _KINDS = {
     TreePlan: "tree", StationPlan: "station", VotePlan: "vote", ClassVotePlan: "class_vote",
     DrawnVotePlan: "drawn", MessagePlan: "message",
@@ -155,6 +158,7 @@ class Tables:
             "TREE_HEIGHT": table.height,
             "TREE_TARGETS": int(width < table.n_outputs),
             "TREE_ADDS": int(adds),
+            "TREE_SHORT": int(table.longest <= MOST_SEARCHED),
             "TREE_NODES": n_nodes,
         }
         assert program.n_outputs == table.n_outputs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -180,6 +181,12 @@ class TreeTable:
         elif not self.strict and float(nearest) > threshold:
             nearest = np.nextafter(nearest, np.float32(-np.inf))
         return float(nearest)
+
+    @property
+    def longest(self) -> int:
+        """The number of nodes of the tree that has most, or of the routes."""
+        ends = [*self.roots, len(self.feature)]
+        return max((end - first for first, end in pairwise(ends)), default=0)
 
     @property
     def height(self) -> int:

@@ -14,7 +14,7 @@ from farthing.costs import CostSheet, within_budget
 from farthing.table.bins import plain
 from farthing.trees.forest import Forest
 from farthing.trees.node_arrays import MISSING_LEFT, MISSING_RIGHT, MISSING_STAY
-from farthing.trees.progress import Progress, unpack
+from farthing.trees.progress import Progress
 from farthing.trees.sparse_rows import NodeValues, SparseRows, core_scores, dense_values
 
 # Sets of refused features for which a predictor keeps its trees.
@@ -144,14 +144,12 @@ class Predictor:
             The features that the row was tested on.
         """
         if budget is None:
-            outputs, words = self.core.predict(plain(values), True, n_threads)
-        else:
-            if sheet is None:
-                raise ValueError("a budget needs the cost sheet that it is spent by")
-            outputs, words = self.core.predict_within(
-                plain(values), budget, sheet.own, sheet.shared, sheet.group_of, n_threads
-            )
-        return outputs, unpack(words, self.forest.n_features)
+            return self.core.predict(plain(values), n_threads)
+        if sheet is None:
+            raise ValueError("a budget needs the cost sheet that it is spent by")
+        return self.core.predict_within(
+            plain(values), budget, sheet.own, sheet.shared, sheet.group_of, n_threads
+        )
 
     def advance(
         self,

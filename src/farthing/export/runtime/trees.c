@@ -1,3 +1,19 @@
+/* The node after a node and all that are below it, which are next to it. */
+#if TREE_MEANS || !TREE_SKIPS
+static int32_t subtree_end(int32_t node)
+{
+    int32_t open;
+    for (open = 1; open; ++node) open += FEATURE[node] == LEAF ? -1 : 1;
+    return node;
+}
+#endif
+
+#if TREE_SKIPS
+#define RIGHT_OF(node) ((node) + SKIP[node])
+#else
+#define RIGHT_OF(node) subtree_end((node) + 1)
+#endif
+
 /* One step down a tree: the node that a value leads to, or the same node if the row stays there. */
 
 #if TREE_ONE_MISSING
@@ -23,7 +39,7 @@ static int32_t step(const farthing_state *s, int32_t node)
                 const int32_t code = (int32_t)x;
                 const uint8_t *set = SETS + TEST[node] + (code >> 3);
                 if (set[0] >> (code & 7) & 1) return node + 1;
-                if (set[SET_BYTES[item]] >> (code & 7) & 1) return node + SKIP[node];
+                if (set[SET_BYTES[item]] >> (code & 7) & 1) return RIGHT_OF(node);
             }
         } else
 #endif
@@ -33,11 +49,11 @@ static int32_t step(const farthing_state *s, int32_t node)
 #else
             const double value = x;
 #endif
-            return value TREE_COMPARES THRESHOLD[TEST[node]] ? node + 1 : node + SKIP[node];
+            return value TREE_COMPARES THRESHOLD[TEST[node]] ? node + 1 : RIGHT_OF(node);
         }
     }
     way = s->flags[item] & REFUSED ? REFUSED_WAY(node) : MISSED_WAY(node);
-    return way == 0 ? node + 1 : way == 1 ? node + SKIP[node] : node;
+    return way == 0 ? node + 1 : way == 1 ? RIGHT_OF(node) : node;
 }
 
 #if TREE_MEANS
@@ -46,9 +62,8 @@ static int32_t step(const farthing_state *s, int32_t node)
 static void node_scores(int32_t node, double *scores)
 {
     double stack[TREE_HEIGHT + 1][TREE_WIDTH];
-    int32_t rows[TREE_HEIGHT + 1], end = node, below;
+    int32_t rows[TREE_HEIGHT + 1], end = subtree_end(node);
     int i, n = 0;
-    for (below = 1; below; ++end) below += FEATURE[end] == LEAF ? -1 : 1;
     while (end-- > node) {
         if (FEATURE[end] == LEAF) {
 #if TREE_COUNTS

@@ -47,6 +47,10 @@ class ImportedModel(TreeModel):
         """Whether the sum over the trees is rounded to float32 after each tree."""
         return self.single
 
+    def means(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sums over the trees, divided."""
+        return sums if self.divisor == 1.0 else sums / self.divisor  # one row is a matter of microseconds
+
     def steps(self) -> Link:
         """Return the division of the sum, and the link."""
         steps = [LinkStep("divide", self.divisor)]
@@ -72,7 +76,7 @@ class ImportedClassifierModel(ImportedModel, ClassifierModel):
 
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Apply the link, shape (n_rows, n_classes)."""
-        means = outputs / self.divisor
+        means = self.means(outputs)
         if self.link == "sigmoid":
             odds = means * self.scale
             return xgboost_links.sigmoid(odds) if self.single else sigmoid(odds)
@@ -100,7 +104,7 @@ class ImportedRegressorModel(ImportedModel, RegressorModel):
 
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Apply the link, shape (n_rows,)."""
-        means = outputs[:, :1] / self.divisor
+        means = self.means(outputs[:, :1])
         if self.link == "identity":
             return means.ravel()
         if self.link == "sigmoid":

@@ -1,0 +1,24 @@
+"""C compilers of this machine, by their usual names or by those with a version."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+
+def compiler_named(name: str) -> str | None:
+    """Return the command of a compiler: its name, or the one with the highest version, such as clang-14.
+
+    Debian installs ``clang-14`` without ``clang``. None if there is neither.
+    """
+    if shutil.which(name):
+        return name
+    versions = {
+        int(found[1])
+        for folder in os.get_exec_path()
+        for path in Path(folder).glob(f"{name}-*")
+        if (found := re.fullmatch(re.escape(name) + r"-(\d+)", path.name)) and shutil.which(path.name)
+    }
+    return f"{name}-{max(versions)}" if versions else None

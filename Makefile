@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard cpp/*/*.hpp cpp/bindings/*.cpp)
 
-.PHONY: demo test lint bench coverage docs linkcheck linkcheck-outside wheel sanitize fuzz stubs page clean
+.PHONY: demo test lint bench coverage docs linkcheck linkcheck-outside wheel feast sanitize fuzz stubs page clean
 
 demo: $(VENV)/.built
 	$(BIN)/farthing demo
@@ -46,6 +46,14 @@ linkcheck-outside: $(VENV)/.docs
 # The wheel of this machine and Python, in dist; releases are built by .github/workflows/wheels.yml.
 wheel: $(VENV)/.built
 	$(BIN)/python -m pip wheel --no-deps --no-build-isolation --wheel-dir dist .
+
+# Feast wants a pandas below that of the other tests, so its tests have an environment of their own, with the wheel. They
+# are skipped without Feast, so that it is imported first.
+feast: wheel
+	test -x build/feast/bin/python || $(PYTHON) -m venv build/feast
+	build/feast/bin/python -m pip install --quiet "$$(ls -t dist/farthing-*.whl | head -n 1)[feast]" "pandas<3" "pytest>=8" "hypothesis>=6.100"
+	build/feast/bin/python -c "import feast"
+	build/feast/bin/python -m pytest tests/sources/test_feast.py
 
 sanitize:
 	@$(MAKE) --no-print-directory check-compiler

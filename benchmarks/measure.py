@@ -6,15 +6,20 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from experiments.lib.stored_pages import tables
+
+MORE: Final = "more is better"
+"""In the column of goals, where there is none and a ratio above 1 is in our favour."""
 
 
 @dataclass(frozen=True)
 class Line:
     """One comparison: ours over the rival's, to be at most the goal.
 
-    For `higher` it is to be at least the goal; for `two_sided` between the goal and one over it.
+    For `higher` it is to be at least the goal; for `two_sided` between the goal and one over it. Without a
+    goal, below 1 is in our favour, for `higher` above 1.
     """
 
     what: str
@@ -39,9 +44,9 @@ class Line:
 
     @property
     def aim(self) -> str:
-        """Return the goal as text."""
+        """Return the goal as text, or which side of 1 is ours if that is not the usual one."""
         if self.goal is None:
-            return ""
+            return MORE if self.higher else ""
         if self.two_sided:
             return f"{1 / self.goal:g} to {self.goal:g}"
         return f"{'>=' if self.higher else '<='} {self.goal:g}"
@@ -119,7 +124,8 @@ def standing(lines: str) -> str:
     Parameters
     ----------
     lines : str
-        A table as `table` returns it. Ratios are to be below 1, or above 1 where the goal is a least ratio.
+        A table as `table` returns it. Ratios are to be below 1, or above 1 where the goal is a least ratio
+        or says that more is better.
 
     Examples
     --------
@@ -129,11 +135,12 @@ def standing(lines: str) -> str:
     missed, behind, n_goals = [], [], 0
     for what, _, _, rival, ratio, goal, verdict in tables(lines)[0].rows:
         shown = f"{what} ({ratio}, {rival})"
-        n_goals += bool(goal)
+        n_goals += bool(verdict)
         missed += [shown] if verdict == "missed" else []
         # A goal with two ends has no side that is ours.
         if " to " not in goal:
-            behind += [shown] if (float(ratio) < 1 if goal.startswith(">=") else float(ratio) > 1) else []
+            more = goal == MORE or goal.startswith(">=")
+            behind += [shown] if (float(ratio) < 1 if more else float(ratio) > 1) else []
     text = f"Goals met: {n_goals - len(missed)} of {n_goals}."
     if missed:
         text += f" Missed: {'; '.join(missed)}."

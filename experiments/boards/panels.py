@@ -5,9 +5,11 @@ must name the folder of the tables that are not bundled; see `farthing.datasets.
 
 Each method learns from half of a table, at most 2,000 rows, and predicts new rows with panels of at most
 k = 1, 2, 3 and 5 features (``model.rounds(X, k)``), where one feature at a time is k = 1. Beside them is a
-panel that is always full (``within=inf``): the three likeliest features, whatever they cost. Panels were
-written and their default waste of a tenth was set on the tables pima, hepatitis and bupa; the new rows of the
-three tables here were looked at once.
+panel that is always full (``within=inf``): the three likeliest features, whatever they cost; and one whose
+waste was chosen on 100 rows that the method learned from, so that it cost at most a tenth more money there
+(``model.panel_share(X, 3, more=0.1)``). Panels were written and their default waste of a tenth was set on the
+tables pima, hepatitis and bupa. The new rows of the three tables here were looked at twice: `panel_share` was
+written after the default waste had missed 4 of the 15 goals on them.
 """
 
 from __future__ import annotations
@@ -32,7 +34,10 @@ NAME: Final = "panels"
 TABLES: Final = ("heart", "thyroid", "satellite")
 KS: Final = (1, 2, 3, 5)
 N_LEARN: Final = 2000
+N_CHOOSE: Final = 100
 GOAL_ROUNDS, GOAL_MONEY = 0.5, 1.1
+# How much a panel may waste.
+BY_DEFAULT, FULL, CHOSEN = "", "always full", "chosen waste"
 
 METHODS: Final[dict[str, Callable[[CostSheet], Any]]] = {
     "tree": lambda costs: BudgetTreeClassifier(costs=costs, min_samples_leaf=5),
@@ -62,10 +67,12 @@ def measure(table: str, method: str, n_rows: int) -> list[dict[str, Any]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = METHODS[method](costs).fit(X.iloc[learn], y[learn])
+    share = model.panel_share(X.iloc[learn[:N_CHOOSE]], 3, more=GOAL_MONEY - 1)
+    kinds = [*((k, 0.1, BY_DEFAULT) for k in KS), (3, np.inf, FULL), (3, share, CHOSEN)]
     return [
-        {"table": table, "method": method, "k": k, "full": within == np.inf}
+        {"table": table, "method": method, "k": k, "kind": kind, "within": within}
         | _figures(model, X.iloc[new], y[new], k, within)
-        for k, within in [*((k, 0.1) for k in KS), (3, np.inf)]
+        for k, within, kind in kinds
     ]
 
 
@@ -85,34 +92,36 @@ def _figures(model: Any, X: Any, y: Any, k: int, within: float) -> dict[str, Any
 def page(results: Sequence[dict[str, Any]], left: Sequence[tuple[str, str]] = ()) -> str:
     """Return the page in Markdown; ``left`` are the pairs of table and method that were not measured."""
     one = {(r["table"], r["method"]): r for r in results if r["k"] == 1}
-    rows, missed, n_goals = [], [], 0
+    missed: dict[str, list[str]] = {BY_DEFAULT: [], CHOSEN: []}
+    rows, n_goals = [], len(one)
     for r in results:
         alone = one[r["table"], r["method"]]
         rounds, money = r["rounds"] / alone["rounds"], r["spent"] / alone["spent"]
-        if r["k"] == 3 and not r["full"]:
-            n_goals += 1
-            if rounds > GOAL_ROUNDS or money > GOAL_MONEY:
-                # A panel is at least one round.
-                least = 1 / alone["rounds"]
-                why = f"; at best {least:.2f}, since most walks ask once" if least > GOAL_ROUNDS else ""
-                figures = f"{rounds:.2f} of the rounds, {money:.2f} of the money{why}"
-                missed.append(f"{r['method']} on {r['table']} ({figures})")
+        if r["k"] == 3 and r["kind"] in missed and (rounds > GOAL_ROUNDS or money > GOAL_MONEY):
+            # A panel is at least one round.
+            least = 1 / alone["rounds"]
+            why = f"; at best {least:.2f}, since most walks ask once" if least > GOAL_ROUNDS else ""
+            figures = f"{rounds:.2f} of the rounds, {money:.2f} of the money{why}"
+            missed[r["kind"]].append(f"{r['method']} on {r['table']} ({figures})")
         rows.append(
             [
-                r["table"], r["method"], f"{r['k']}, always full" if r["full"] else r["k"],
+                r["table"], r["method"], ", ".join(filter(None, [str(r["k"]), r["kind"]])),
+                f"{r['within']:g}",
                 f"{r['rounds']:.2f}", f"{rounds:.2f}", f"{r['spent']:.2f}", f"{money:.3f}",
                 f"{r['accuracy']:.3f}", f"{r['millis']:.1f}",
             ]
         )  # fmt: skip
     first = (
-        "What does not hold: panels of three were to halve the rounds for at most a tenth more money; missed "
-        f"by {len(missed)} of {n_goals} pairs of method and table: {', '.join(missed)}."
-        if missed
+        "What does not hold: panels of three were to halve the rounds for at most a tenth more money. Of "
+        f"{n_goals} pairs of method and table, those with the default waste miss it in "
+        f"{_named(missed[BY_DEFAULT])}. Those with a waste that is chosen on learned rows miss it in "
+        f"{_named(missed[CHOSEN])}."
+        if any(missed.values())
         else f"Panels of three halve the rounds for at most a tenth more money in all {n_goals} pairs."
     )
     if left:
         first += f" Not measured: {', '.join(f'{method} on {table}' for table, method in left)}."
-    full = [r["spent"] / one[r["table"], r["method"]]["spent"] for r in results if r["full"]]
+    full = [r["spent"] / one[r["table"], r["method"]]["spent"] for r in results if r["kind"] == FULL]
     text = [
         "# Panels: rounds of questions, money and accuracy",
         first,
@@ -121,14 +130,35 @@ def page(results: Sequence[dict[str, Any]], left: Sequence[tuple[str, str]] = ()
         "accuracy does not change. Panels of three that are always full cost "
         f"{min(full):.2f} to {max(full):.2f} "
         "times the money.",
+        "The default waste, a tenth of what a walk is expected to need, is kept by each walk: one that "
+        "bought in vain asks for single features after that, and one that was lucky keeps what it may waste. "
+        "So rows waste less than a tenth on average, as those of the tree on satellite. Where a model "
+        "foresees answers badly they waste more: the miser cascade knows the values of each feature, but not "
+        "which go together. `panel_share` looks at what rows do waste.",
         markdown(
-            ["table", "method", "k", "rounds", "ratio", "spend", "ratio", "accuracy", "ms per panel"], rows
+            [
+                "table",
+                "method",
+                "k",
+                "waste",
+                "rounds",
+                "ratio",
+                "spend",
+                "ratio",
+                "accuracy",
+                "ms per panel",
+            ],
+            rows,
         ),
         f"At most {N_LEARN} rows to learn from; new rows: "
         f"{', '.join(f'{t} {n}' for t, n in {r['table']: r['n_rows'] for r in results}.items())}; one split, "
         "seed 0. Satellite has prices of 1 each. Times are those of a machine with other work, in Python.",
     ]
     return "\n\n".join(text)
+
+
+def _named(missed: Sequence[str]) -> str:
+    return f"{len(missed)}{': ' if missed else ''}{', '.join(missed)}"
 
 
 def kept(folder: Path, table: str, method: str, n_rows: int) -> list[dict[str, Any]]:

@@ -15,3 +15,15 @@ def test_missed_goals_and_better_rivals_are_named():
         "The ratio is not in our favour at: grow (2.00, LightGBM); steps (0.75, empty)."
     )
     assert standing(table(lines[2:])) == "Goals met: 1 of 1."
+
+
+def test_without_a_goal_a_line_says_which_side_is_ours():
+    lines = [
+        Line("time", "cascade", 2.0, 1.0, 0.5, None, higher=True),
+        Line("time", "full", 1.0, 2.0, 2.0, None, higher=True),
+        Line("overhead", "at once", 1.0, 2.0, 1.5, None),
+    ]
+    assert standing(table(lines)) == (
+        "Goals met: 0 of 0. "
+        "The ratio is not in our favour at: time (0.50, cascade); overhead (1.50, at once)."
+    )

@@ -141,6 +141,22 @@ def test_nothing_is_wasted_within_zero_if_the_order_is_fixed(models: dict[str, A
     assert found.rounds.sum() < models["linear"].rounds(FRESH, 1).rounds.sum()
 
 
+def test_the_share_of_panels_is_the_largest_whose_money_is_allowed(models: dict[str, Any]) -> None:
+    model, more = models["tree"], 0.05
+    share = model.panel_share(FRESH, 3, more=more)
+    alone = model.decide(FRESH).spent.sum()
+    assert 0 < share < np.inf
+    assert alone < model.rounds(FRESH, 3, within=share).spent.sum() <= (1 + more) * alone
+    assert model.rounds(FRESH, 3, within=2 * share).spent.sum() > (1 + more) * alone
+    # Nothing may be wasted by default, and everything if the allowance is large.
+    assert model.panel_share(FRESH, 3, more=0) < share
+    assert model.panel_share(FRESH, 3, more=100) == np.inf
+    # Nothing is wasted by a method of a fixed order, however full its panels are.
+    assert models["linear"].panel_share(FRESH, 3, more=0) == np.inf
+    with pytest.raises(ValueError, match="more must be a share of at least zero; got -1"):
+        model.panel_share(FRESH, 3, more=-1)
+
+
 def test_what_was_bought_ahead_is_owned_and_heard_when_it_is_wanted(models: dict[str, Any]) -> None:
     model, row = models["tree"], FRESH.iloc[0].to_dict()
     plain, ahead = model.walk(), model.walk()

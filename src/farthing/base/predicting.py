@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from farthing.base.collection_predict import predict_lazily
 from farthing.base.fitted_estimator import FittedEstimator
 from farthing.base.inputs import check_cap, check_caps, check_seed, check_seeds
-from farthing.costs import split_budget
+from farthing.costs import spending_limit, split_budget
 from farthing.distributed.detect import is_collection
 from farthing.table import encode, refused_flags, refused_names
-from farthing.walks import WITHIN, Decisions, Rounds, Walk, check_panel, walk_in_rounds
+from farthing.walks import WITHIN, Decisions, Rounds, Walk, check_panel, largest_share, walk_in_rounds
 
 
 class Predicting(FittedEstimator):
@@ -145,6 +145,36 @@ class Predicting(FittedEstimator):
         encoded.check(acquired[:, : model.costs.n_columns])
         prediction, probabilities = model.results(model.settle(outputs, looked))
         return Rounds(prediction, probabilities, model.costs.total_rows(acquired), acquired, rounds)
+
+    def panel_share(
+        self, X: Any, k: int, *, more: float = WITHIN, budget: Any = None, seeds: Any = None
+    ) -> float:
+        """Return the largest ``within`` for which panels of k cost little more than one question at a time.
+
+        A walk that was unlucky may waste nothing more, and one that was lucky keeps what it was allowed, so
+        that rows waste less on average than ``within``; or more, where the model does not foresee answers
+        well. This looks at what rows do waste, such as those that the model learned from.
+
+        Parameters
+        ----------
+        X, k, budget, seeds
+            As in `rounds`.
+        more : float
+            How much more money, as a share of that of one question at a time.
+
+        Returns
+        -------
+        float
+            For `rounds`, `Walk.panel` and `consult`; infinite if panels that are always full cost no more.
+        """
+        if not more >= 0:  # written so that NaN fails, too
+            raise ValueError(f"more must be a share of at least zero; got {more!r}")
+
+        def money(k: int, within: float) -> float:
+            return float(self.rounds(X, k, within=within, budget=budget, seeds=seeds).spent.sum())
+
+        allowed = spending_limit((1 + more) * money(1, 0.0))
+        return largest_share(lambda within: money(k, within) <= allowed)
 
     def decider(self, X: Any, *, budget: Any = None, **options: Any) -> Callable[[Self], Decisions]:
         """Return a function that decides about the same rows by any model of this fit.

@@ -182,7 +182,8 @@ class LazyPipeline(BaseEstimator):  # type: ignore[misc]
         y : array, shape (n_rows,)
             Their labels or numbers.
         within : float
-            How much worse than the best score, accuracy or R2, it may be on these rows.
+            How much of the score, accuracy or R2, it may lose on these rows against the model of the best
+            score, which is scored on rows that did not choose it.
         sample_weight : array, shape (n_rows,), optional
             Weights of the rows in scores and spends.
 

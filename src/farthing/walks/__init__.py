@@ -7,7 +7,7 @@ from farthing.walks.forest_policy import ForestPolicy
 from farthing.walks.masked_model import MaskedModel
 from farthing.walks.paid_trees import PaidTrees
 from farthing.walks.panel_rows import walk_in_rounds
-from farthing.walks.panels import WITHIN, check_panel, choose_panel
+from farthing.walks.panels import WITHIN, check_panel, choose_panel, largest_share
 from farthing.walks.policy import Policy, pass_refusal
 from farthing.walks.realised import fall_factor
 from farthing.walks.reason import Expectation, Outcome, Reason, RunnerUp, StopReason
@@ -56,6 +56,7 @@ __all__ = [
     "consult",
     "continuations",
     "fall_factor",
+    "largest_share",
     "pass_refusal",
     "recorded_paths",
     "split_of",

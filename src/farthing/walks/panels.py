@@ -14,6 +14,9 @@ from farthing.walks.row_walk import RowWalk
 WITHIN: Final = 0.1
 """What a walk may waste on answers that are not needed, as a share of what it needs; the default."""
 
+# Shares that `largest_share` tries.
+_SHARES: Final = (0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.6, 1.0)
+
 # Questions ahead that are looked at for each place in a panel: what is asked for later may be bought now.
 _DEPTH_PER_PLACE: Final = 3
 
@@ -25,6 +28,24 @@ def check_panel(k: object, within: float) -> int:
     if not within >= 0:  # written so that NaN fails, too
         raise ValueError(f"within must be a share of at least zero; got {within!r}")
     return int(k)
+
+
+def largest_share(good: Callable[[float], bool]) -> float:
+    """Return the largest share that is good: infinity, one of a list, found by bisection, or 0.
+
+    Examples
+    --------
+    >>> largest_share(lambda share: share <= 0.13)
+    0.12
+    """
+    if good(np.inf):
+        return np.inf
+    tried = [0.0, *_SHARES]
+    low, high = 0, len(tried)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if good(tried[middle]) else (low, middle)
+    return tried[low]
 
 
 def choose_panel(

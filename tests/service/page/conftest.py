@@ -40,7 +40,9 @@ def _made(folder: Path) -> None:
     # Two models that ask for the same column, of which one is a number and the other a category.
     number = pd.DataFrame({"x": rng.normal(size=60)})
     target = (number.x > 0).to_numpy().astype(int)
-    BudgetTreeClassifier(max_depth=2, budget=10).fit(number, target).save(folder / "number.farthing")
+    BudgetTreeClassifier(costs=[0.0013], max_depth=2, budget=10).fit(number, target).save(
+        folder / "number.farthing"
+    )
     text = pd.DataFrame({"x": np.where(target == 1, "red", "blue")})
     BudgetTreeClassifier(max_depth=2, budget=10).fit(text, target).save(folder / "text.farthing")
     columns = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])

@@ -142,6 +142,17 @@ def test_rows_sum_to_the_total_and_the_shared_part_is_named(watched: Any, url: s
         assert sum(paid) == pytest.approx(102.9)
 
 
+def test_small_prices_and_large_values_have_all_their_digits(watched: Any, url: str) -> None:
+    with watched(url, "number") as page:
+        expect(page, "#price", "0.0013 to pay now")
+        expect(page, "#reason", "Expected Brier score")
+        enter(page, "1234567.25")
+        assured(page.locator("#card.decision")).to_be_visible()
+        assured(page.locator("#answers .said")).to_have_text("1,234,567.25")
+        assured(page.locator("#answers .cost")).to_have_text("0.0013")
+        assert text(page, "#receipt tbody td") == text(page, "#receipt tfoot td") == "0.0013"
+
+
 def test_nothing_is_called_saved_before_the_end(page: Any) -> None:
     choose(page, "asymptomatic")
     asked(page, "ca")

@@ -36,7 +36,7 @@ export function asking(view: View): Step["ask"] {
   return view.made.stopped ? null : lastStep(view.path).ask;
 }
 
-export const money = (view: View, amount: number): string => view.lang.money(amount, view.sheet.about.unit);
+export const money = (view: View, amount: number): string => view.lang.money(amount, view.sheet.about.unit, view.sheet.decimals);
 
 export const givenNames = (made: Consultation): Set<string> => new Set(made.given.map((one) => one.feature));
 
@@ -46,7 +46,7 @@ export function ownedNames(view: View): Set<string> {
 }
 
 export const valueText = (view: View, feature: string, value: Value): string =>
-  view.sheet.valueText(feature, value, (one) => view.lang.number(one), view.lang.t("no_result"));
+  view.sheet.valueText(feature, value, (one) => view.lang.value(one), view.lang.t("no_result"));
 
 /** The name of a class; one that is only a code says so, since "0 57%" is no sentence. */
 export function classText(view: View, place: number): string {

@@ -1,7 +1,7 @@
 // What differs between two paths, in sentences.
 
 import { lastStep, type Path } from "./replay";
-import { type View, money, predictionText } from "./views/view";
+import { type View, cost, predictionText } from "./views/view";
 
 export interface Outcome {
   prediction: string;
@@ -16,7 +16,7 @@ export function outcomeOf(view: View, path: Path): Outcome {
   return {
     prediction: predictionText(view, step.decision),
     next: step.ask === null ? view.lang.t("decides") : view.sheet.title(step.ask.feature),
-    spent: money(view, step.spent),
+    spent: cost(view, step.spent, step.decision.resources),
     unused: path.unused.map((entry) => view.sheet.title(entry.feature)),
   };
 }

@@ -276,11 +276,13 @@ def test_many_columns_stay_light(watched: Any, url: str) -> None:
 
 def test_a_regressor(watched: Any, url: str) -> None:
     with watched(url, "regressor", color_scheme="dark") as page:
+        assert text(page, "#price") in ("2.00 + 15 minutes to pay now", "3.00 + 5 minutes to pay now")
         while page.locator("#card.decision").count() == 0:
             count = page.locator("#answers li").count()
             page.click("#missing")
             assured(page.locator("#answers li")).to_have_count(count + 1)
         float(text(page, "#question-title"))
+        assert text(page, "#spent") == "5.00 + 20 minutes"
         shoot(page, "page-desk-dark-regressor")
 
 

@@ -4,7 +4,7 @@ import { h } from "../dom";
 import { parseNumber, roundedParts, typedText } from "../numbers";
 import { lastStep } from "../replay";
 import type { ReceiptLine } from "../sheet";
-import { type View, givenNames, money } from "./view";
+import { type View, cost, givenNames, money } from "./view";
 
 export function accountCard(view: View): HTMLElement {
   const { lang } = view;
@@ -16,7 +16,7 @@ export function accountCard(view: View): HTMLElement {
     h(
       "dl",
       { class: "sums" },
-      h("div", {}, h("dt", {}, lang.t("spent")), h("dd", { id: "spent" }, money(view, step.spent))),
+      h("div", {}, h("dt", {}, lang.t("spent")), h("dd", { id: "spent" }, cost(view, step.spent, step.decision.resources))),
       h("div", {}, h("dt", {}, lang.t("left")), h("dd", { id: "left" }, step.left === null ? lang.t("no_limit") : money(view, step.left))),
     ),
     receipt(view),

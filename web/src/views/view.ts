@@ -38,6 +38,12 @@ export function asking(view: View): Step["ask"] {
 
 export const money = (view: View, amount: number): string => view.lang.money(amount, view.sheet.about.unit, view.sheet.decimals);
 
+/** An amount with what is taken of further resources: "7.27 CAD + 15 minutes". */
+export function cost(view: View, amount: number, resources: Record<string, number> | null = {}): string {
+  const others = Object.entries(resources ?? {}).filter(([, taken]) => taken !== 0);
+  return [money(view, amount), ...others.map(([name, taken]) => `${view.lang.number(taken)}\u00a0${name}`)].join(" + ");
+}
+
 export const givenNames = (made: Consultation): Set<string> => new Set(made.given.map((one) => one.feature));
 
 /** What the row owns: known, or paid for. */

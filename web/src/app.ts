@@ -317,7 +317,7 @@ export class App {
   private about(view: View): HTMLElement {
     const { lang, sheet } = view;
     const { method, version, n_features: n, frontier, fault, unit } = sheet.about;
-    const point = typeof frontier?.spend === "number" && typeof frontier.score === "number" ? lang.t("about_point", { spend: lang.money(frontier.spend, unit), score: lang.number(Number(frontier.score.toPrecision(3))) }) : "";
+    const point = typeof frontier?.spend === "number" && typeof frontier.score === "number" ? lang.t("about_point", { spend: lang.money(frontier.spend, unit, sheet.decimals), score: lang.number(Number(frontier.score.toPrecision(3))) }) : "";
     return h(
       "details",
       { id: "about", class: "card" },

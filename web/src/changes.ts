@@ -1,7 +1,7 @@
 // What differs between two paths, in sentences.
 
 import { lastStep, type Path } from "./replay";
-import { type View, money, predictionText } from "./views/view";
+import { type View, cost, predictionText } from "./views/view";
 
 export interface Outcome {
   prediction: string;
@@ -16,7 +16,7 @@ export function outcomeOf(view: View, path: Path): Outcome {
   return {
     prediction: predictionText(view, step.decision),
     next: step.ask === null ? view.lang.t("decides") : view.sheet.title(step.ask.feature),
-    spent: money(view, step.spent),
+    spent: cost(view, step.spent, step.decision.resources),
     unused: path.unused.map((entry) => view.sheet.title(entry.feature)),
   };
 }
@@ -24,9 +24,10 @@ export function outcomeOf(view: View, path: Path): Outcome {
 export function changes(view: View, before: Path, after: Path): string[] {
   const { lang } = view;
   const [was, is] = [outcomeOf(view, before), outcomeOf(view, after)];
+  const nextOf = (path: Path, text: string): string => (lastStep(path).ask === null ? lang.t("none") : text);
   const said: string[] = [];
   if (was.prediction !== is.prediction) said.push(lang.t("change_prediction", { before: was.prediction, after: is.prediction }));
-  if (was.next !== is.next) said.push(lang.t("change_next", { before: was.next, after: is.next }));
+  if (was.next !== is.next) said.push(lang.t("change_next", { before: nextOf(before, was.next), after: nextOf(after, is.next) }));
   if (was.spent !== is.spent) said.push(lang.t("change_spent", { before: was.spent, after: is.spent }));
   const dropped = is.unused.filter((title) => !was.unused.includes(title));
   const back = was.unused.filter((title) => !is.unused.includes(title));

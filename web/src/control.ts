@@ -75,7 +75,7 @@ export function valueField(sheet: Sheet, lang: Language, name: string, options: 
       return;
     }
     const verdict = judge(feature, read.value);
-    const shown = sheet.valueText(name, read.value, (value) => lang.number(value), lang.t("no_result"));
+    const shown = sheet.valueText(name, read.value, (value) => lang.value(value), lang.t("no_result"));
     if (verdict.kind === "refused") {
       say(lang.t("fault_refused", { value: shown, bounds: boundsText(lang, verdict.bounds) }));
       part.input.focus();
@@ -194,6 +194,6 @@ function hintText(sheet: Sheet, lang: Language, name: string): string {
 }
 
 export function boundsText(lang: Language, [low, high]: Bounds): string {
-  const shown = { low: low === null ? "" : lang.number(low), high: high === null ? "" : lang.number(high) };
+  const shown = { low: low === null ? "" : lang.value(low), high: high === null ? "" : lang.value(high) };
   return lang.t(low === null ? "at_most" : high === null ? "at_least" : "between", shown);
 }

@@ -13,13 +13,14 @@ export class Language {
   readonly decimal: "." | ",";
   private readonly numberFormat: Intl.NumberFormat;
   private readonly percentFormat: Intl.NumberFormat;
-  private readonly moneyFormat: Intl.NumberFormat;
+  private readonly valueFormat: Intl.NumberFormat;
+  private readonly moneyFormats = new Map<number, Intl.NumberFormat>();
 
   constructor(readonly code: string) {
     this.texts = (CATALOGUES[code] ?? { texts: en }).texts;
     this.numberFormat = new Intl.NumberFormat(code, { maximumSignificantDigits: 6 });
     this.percentFormat = new Intl.NumberFormat(code, { style: "percent", maximumFractionDigits: 0 });
-    this.moneyFormat = new Intl.NumberFormat(code, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+    this.valueFormat = new Intl.NumberFormat(code, { maximumSignificantDigits: 17 });
     this.decimal = this.numberFormat.format(1.5).includes(",") ? "," : ".";
   }
 
@@ -29,6 +30,14 @@ export class Language {
 
   number(value: number): string {
     return this.numberFormat.format(value);
+  }
+
+  /** A value that somebody entered: all of its digits. */
+  value(value: number): string {
+    const size = Math.abs(value);
+    // Nobody counts twenty zeros.
+    const isPlain = size === 0 || (size >= 1e-6 && size < 1e15);
+    return isPlain ? this.valueFormat.format(value) : String(value).replace(".", this.decimal);
   }
 
   /** The probability of a class: an estimate from finitely many rows, so never certain. */
@@ -43,9 +52,11 @@ export class Language {
     return this.percentFormat.format(share);
   }
 
-  money(amount: number, unit: string): string {
-    // Prices that are all whole still get two digits, so that columns of them line up.
-    const text = this.moneyFormat.format(Math.abs(amount) < 0.005 ? 0 : amount);
+  /** An amount with as many decimals as the prices of the model need; prices that are all whole have two. */
+  money(amount: number, unit: string, decimals = 2): string {
+    const format = this.moneyFormats.get(decimals) ?? new Intl.NumberFormat(this.code, { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+    this.moneyFormats.set(decimals, format);
+    const text = format.format(Math.abs(amount) < 0.5 * 10 ** -decimals ? 0 : amount);
     return unit ? `${text}\u00a0${unit}` : text;
   }
 }

@@ -28,6 +28,32 @@ export function typedText(value: number, decimal: "." | ","): string {
   return "fault" in parseNumber(text, decimal) ? `${text}0` : text;
 }
 
+const MOST_DECIMALS = 6;
+
+/**
+ * How many decimals tell prices apart: the fewest with which each of them is exact, and two at least. Measured
+ * times have too many; of these the smallest gets two digits.
+ */
+export function decimalsOf(prices: Iterable<number>): number {
+  const different = [...new Set(prices)].filter((price) => price > 0);
+  const isExact = (decimals: number): boolean =>
+    different.every((price) => Math.abs(price * 10 ** decimals - Math.round(price * 10 ** decimals)) < 1e-9 * price * 10 ** decimals);
+  for (let decimals = 2; decimals <= MOST_DECIMALS; decimals += 1) if (isExact(decimals)) return decimals;
+  const least = different.reduce((low, price) => Math.min(low, price), Infinity);
+  return Math.min(Math.max(2, 1 - Math.floor(Math.log10(least))), MOST_DECIMALS);
+}
+
+/** Parts of a sum, rounded so that they sum to the rounded whole: each is what the rounded sum grows by. */
+export function roundedParts(parts: readonly number[], decimals: number): number[] {
+  const unit = 10 ** decimals;
+  let sum = 0;
+  return parts.map((part) => {
+    const before = Math.round(sum * unit);
+    sum += part;
+    return (Math.round(sum * unit) - before) / unit;
+  });
+}
+
 /** The two numbers that an ambiguous text such as 1,500 may mean, each as text that is read in one way only. */
 export function bothReadings(typed: string, decimal: "." | ","): { small: string; large: string } {
   const text = typed.trim();

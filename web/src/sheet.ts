@@ -1,5 +1,6 @@
 // A model's description, indexed: what features are called, and what they cost now.
 
+import { decimalsOf } from "./numbers";
 import type { Ask, Decision, Feature, Group, ModelInfo, Scalar, Value } from "./types";
 
 export interface Choice {
@@ -19,11 +20,14 @@ const PALETTE = ["#1f6f8b", "#a8541b", "#5b4b9a", "#2f7d4f", "#a23b72", "#6b6b1f
 export class Sheet {
   private readonly byName: Map<string, Feature>;
   private readonly groupOf: Map<string, Group>;
+  /** Of amounts of money. */
+  readonly decimals: number;
 
   constructor(readonly about: ModelInfo) {
     this.byName = new Map(about.features.map((feature) => [feature.name, feature]));
     this.groupOf = new Map();
     for (const group of about.groups) for (const member of group.members) this.groupOf.set(member, group);
+    this.decimals = decimalsOf([...about.features, ...about.groups, ...about.calls].map((one) => one.cost));
   }
 
   has(name: string): boolean {

@@ -55,6 +55,8 @@ export interface Ask {
   feature: string;
   price: number;
   group: string | null;
+  /** What it takes of further resources, such as minutes. */
+  resources?: Record<string, number> | null;
 }
 
 /** One of the answers that make a difference, and what it would lead to. */
@@ -86,6 +88,7 @@ export interface Decision {
   probabilities: number[] | null;
   spent: number;
   acquired: string[];
+  resources?: Record<string, number> | null;
 }
 
 /** The answer to one step of a walk. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bothReadings, parseMessage, parseNumber, typedText } from "../src/numbers";
+import { bothReadings, decimalsOf, parseMessage, parseNumber, roundedParts, typedText } from "../src/numbers";
 
 const value = (typed: string, decimal: "." | "," = "."): unknown => {
   const parsed = parseNumber(typed, decimal);
@@ -57,4 +57,22 @@ test("the message of a device is a list of numbers", () => {
   assert.deepEqual(parseMessage("[1.5, 2]"), { value: [1.5, 2] });
   for (const typed of ["1,5", "[1, null]", "[]", "[1", "x"]) assert.deepEqual(parseMessage(typed), { fault: "message" }, typed);
   assert.deepEqual(parseMessage("  "), { fault: "empty" });
+});
+
+test("prices are told apart, however small they are", () => {
+  assert.equal(decimalsOf([1, 5, 0]), 2);
+  assert.equal(decimalsOf([7.27, 5.2, 101.9]), 2);
+  assert.equal(decimalsOf([0.125, 3]), 3);
+  assert.equal(decimalsOf([0.0013, 2]), 4);
+  assert.equal(decimalsOf([1 / 3, 20]), 2, "no number of decimals is enough");
+  assert.equal(decimalsOf([0.00132345678, 0.5]), 4, "two digits of the smallest");
+  assert.equal(decimalsOf([1e-12]), 6);
+  assert.equal(decimalsOf([]), 2);
+});
+
+test("rounded parts sum to the rounded whole", () => {
+  assert.deepEqual(roundedParts([1 / 3, 1 / 3, 1 / 3], 2), [0.33, 0.34, 0.33]);
+  assert.deepEqual(roundedParts([2.1, 5.17, 1], 2), [2.1, 5.17, 1]);
+  assert.deepEqual(roundedParts([0.0004, 0.0004, 0.0004], 3), [0, 0.001, 0]);
+  assert.deepEqual(roundedParts([], 2), []);
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { newConsultation } from "../src/consultation";
 import { Language } from "../src/i18n";
 import { Sheet } from "../src/sheet";
-import { answerText, outcomeText } from "../src/views/reason";
+import { answerText, outcomeText, riskText } from "../src/views/reason";
 import type { View } from "../src/views/view";
 import { MODEL } from "./model";
 
@@ -26,4 +26,13 @@ test("an outcome says what is predicted and what comes next", () => {
   assert.equal(outcomeText(view("en"), "cp", outcome), "none (48%): healthy 73%, then Age");
   assert.equal(outcomeText(view("de"), "cp", { ...outcome, asks: null }), "none (48\u00a0%): healthy 73\u00a0%, und keine Frage mehr");
   assert.equal(outcomeText(view("en"), "age", { answer: "<= 3", probability: 1, prediction: 2.5, probabilities: null, asks: null }), "\u2264\u00a03\u00a0years (100%): 2.5, and no more questions");
+});
+
+test("a risk that does not fall is told as such, in the reader's language", () => {
+  const reason = { measure: "error", risk: 0.0437, fall: -0.001, outcomes: [] };
+  assert.equal(riskText(view("en"), reason), "Expected error: 0.044. By estimate this answer alone changes it little.");
+  assert.equal(riskText(view("en"), { ...reason, measure: "Brier score", risk: 0.506, fall: 0.001 }), "Expected Brier score: 0.51. By estimate this answer alone changes it little.");
+  assert.equal(riskText(view("de"), { ...reason, measure: "Brier score", fall: 0.01 }), "Erwartet (Brier-Score): 0,044, nach der Antwort etwa 0,034.");
+  assert.equal(riskText(view("en"), { ...reason, risk: null }), null);
+  assert.equal(riskText(view("en"), { ...reason, fall: null }), null);
 });

@@ -19,6 +19,7 @@ test("every catalogue has every text, with the same places", () => {
 test("numbers are written as the language writes them", () => {
   assert.equal(new Language("en").money(1234.5, "CAD"), "1,234.50\u00a0CAD");
   assert.equal(new Language("de").money(1234.5, ""), "1.234,50");
+  assert.equal(new Language("en").money(0.0014, "s", 4), "0.0014\u00a0s");
   assert.equal(new Language("de").decimal, ",");
   assert.equal(new Language("en").percent(0.734), "73%");
   assert.equal(new Language("en").percent(0.9999), ">\u200999%", "not certain");
@@ -27,6 +28,13 @@ test("numbers are written as the language writes them", () => {
   assert.equal(new Language("en").probability(0), "<\u20091%");
   assert.equal(new Language("de").probability(0.5), "50\u00a0%");
   assert.equal(new Language("en").percent(0.0001), "<\u20091%");
+});
+
+test("values are written with all of their digits", () => {
+  assert.equal(new Language("en").value(1234567.25), "1,234,567.25");
+  assert.equal(new Language("de").value(0.1), "0,1");
+  assert.equal(new Language("de").value(-1.5e-9), "-1,5e-9");
+  assert.equal(new Language("en").value(2 ** 70), "1.1805916207174113e+21");
 });
 
 test("the reader's language is taken if there is one", () => {

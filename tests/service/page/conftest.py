@@ -16,6 +16,7 @@ from tests.serving import running
 from farthing import BudgetedClassifier
 from farthing.adaptive import EdgeClassifier
 from farthing.boosting import GradientBoostingRegressor
+from farthing.costs import CostSheet
 from farthing.datasets import load_heart_disease
 from farthing.forests import BudgetTreeClassifier
 from farthing.service import Settings
@@ -40,11 +41,14 @@ def _made(folder: Path) -> None:
     # Two models that ask for the same column, of which one is a number and the other a category.
     number = pd.DataFrame({"x": rng.normal(size=60)})
     target = (number.x > 0).to_numpy().astype(int)
-    BudgetTreeClassifier(max_depth=2, budget=10).fit(number, target).save(folder / "number.farthing")
+    BudgetTreeClassifier(costs=[0.0013], max_depth=2, budget=10).fit(number, target).save(
+        folder / "number.farthing"
+    )
     text = pd.DataFrame({"x": np.where(target == 1, "red", "blue")})
     BudgetTreeClassifier(max_depth=2, budget=10).fit(text, target).save(folder / "text.farthing")
     columns = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
-    GradientBoostingRegressor(n_estimators=5, costs=[2, 3]).fit(columns, columns.a + columns.b).save(
+    costs = CostSheet({"a": 2, "b": 3}, resources={"minutes": {"a": 15, "b": 5}})
+    GradientBoostingRegressor(n_estimators=5, costs=costs).fit(columns, columns.a + columns.b).save(
         folder / "regressor.farthing"
     )
     X = rng.normal(size=(200, 3))

@@ -142,6 +142,17 @@ def test_rows_sum_to_the_total_and_the_shared_part_is_named(watched: Any, url: s
         assert sum(paid) == pytest.approx(102.9)
 
 
+def test_small_prices_and_large_values_have_all_their_digits(watched: Any, url: str) -> None:
+    with watched(url, "number") as page:
+        expect(page, "#price", "0.0013 to pay now")
+        expect(page, "#reason", "Expected Brier score")
+        enter(page, "1234567.25")
+        assured(page.locator("#card.decision")).to_be_visible()
+        assured(page.locator("#answers .said")).to_have_text("1,234,567.25")
+        assured(page.locator("#answers .cost")).to_have_text("0.0013")
+        assert text(page, "#receipt tbody td") == text(page, "#receipt tfoot td") == "0.0013"
+
+
 def test_nothing_is_called_saved_before_the_end(page: Any) -> None:
     choose(page, "asymptomatic")
     asked(page, "ca")
@@ -265,11 +276,13 @@ def test_many_columns_stay_light(watched: Any, url: str) -> None:
 
 def test_a_regressor(watched: Any, url: str) -> None:
     with watched(url, "regressor", color_scheme="dark") as page:
+        assert text(page, "#price") in ("2.00 + 15 minutes to pay now", "3.00 + 5 minutes to pay now")
         while page.locator("#card.decision").count() == 0:
             count = page.locator("#answers li").count()
             page.click("#missing")
             assured(page.locator("#answers li")).to_have_count(count + 1)
         float(text(page, "#question-title"))
+        assert text(page, "#spent") == "5.00 + 20 minutes"
         shoot(page, "page-desk-dark-regressor")
 
 

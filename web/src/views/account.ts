@@ -1,10 +1,10 @@
 // What was paid for, line by line, and the budget.
 
 import { h } from "../dom";
-import { parseNumber, typedText } from "../numbers";
+import { parseNumber, roundedParts, typedText } from "../numbers";
 import { lastStep } from "../replay";
 import type { ReceiptLine } from "../sheet";
-import { type View, givenNames, money } from "./view";
+import { type View, cost, givenNames, money } from "./view";
 
 export function accountCard(view: View): HTMLElement {
   const { lang } = view;
@@ -16,7 +16,7 @@ export function accountCard(view: View): HTMLElement {
     h(
       "dl",
       { class: "sums" },
-      h("div", {}, h("dt", {}, lang.t("spent")), h("dd", { id: "spent" }, money(view, step.spent))),
+      h("div", {}, h("dt", {}, lang.t("spent")), h("dd", { id: "spent" }, cost(view, step.spent, step.decision.resources))),
       h("div", {}, h("dt", {}, lang.t("left")), h("dd", { id: "left" }, step.left === null ? lang.t("no_limit") : money(view, step.left))),
     ),
     receipt(view),
@@ -35,12 +35,13 @@ function receipt(view: View): HTMLElement {
     other: () => lang.t("other"),
   };
   const row = (name: string, cost: number): HTMLElement => h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "number" }, money(view, cost)));
+  const costs = roundedParts(lines.map((line) => line.cost), sheet.decimals);
   if (lines.length === 0) return h("p", { class: "note" }, lang.t("receipt_empty"));
   return h(
     "table",
     { id: "receipt" },
     h("caption", {}, lang.t("receipt")),
-    h("tbody", {}, ...lines.map((line) => row(names[line.kind](line), line.cost))),
+    h("tbody", {}, ...lines.map((line, place) => row(names[line.kind](line), costs[place] ?? line.cost))),
     h("tfoot", {}, row(lang.t("total"), decision.spent)),
   );
 }
@@ -54,7 +55,7 @@ function budgetForm(view: View): HTMLElement {
     inputmode: "decimal",
     autocomplete: "off",
     value: made.budget === null ? "" : typedText(made.budget, lang.decimal),
-    placeholder: budget === null ? lang.t("no_limit") : lang.number(budget),
+    placeholder: budget === null ? lang.t("no_limit") : lang.value(budget),
     "aria-describedby": "budget-hint budget-error",
   });
   const error = h("p", { id: "budget-error", class: "field-error", role: "alert" });

@@ -5,7 +5,7 @@ import { h } from "../dom";
 import { lastStep } from "../replay";
 import type { Ask, Value } from "../types";
 import { reasonBox, stopBox } from "./reason";
-import { type View, asking, classText, givenNames, money, predictionText } from "./view";
+import { type View, asking, classText, cost, givenNames, money, predictionText } from "./view";
 
 /** Pointers are ignored this long after a new question: the second click of a double click answers nothing. */
 const SETTLING = 250;
@@ -86,7 +86,7 @@ function decisionCard(view: View): QuestionCard {
     h("p", { class: "eyebrow" }, lang.t("decision")),
     verdict,
     share !== null && h("p", { class: "sure" }, lang.t("sure", { percent: lang.probability(share) })),
-    h("p", { id: "price", class: "paid" }, lang.t(n === 1 ? "for_price_one" : "for_price", { n, price: money(view, decision.spent) })),
+    h("p", { id: "price", class: "paid" }, lang.t(n === 1 ? "for_price_one" : "for_price", { n, price: cost(view, decision.spent, decision.resources) })),
     saved > 0.005 && h("p", { id: "saved", class: "saved" }, lang.t("saved", { n: sheet.about.n_features - view.made.given.length, full: money(view, full), saved: money(view, saved) })),
     h("p", { id: "why-decided", class: "note" }, ask === null ? lang.t("decided") : lang.t("decided_early", { title: sheet.title(ask.feature) })),
     stopBox(view),
@@ -129,7 +129,8 @@ function priceLine(view: View, ask: Ask): HTMLElement {
         ? lang.t("with_shared", { own: money(view, ask.price - shared), shared: money(view, shared), group: sheet.groupTitle(group.name), n: group.members.length })
         : lang.t(free, { group: sheet.groupTitle(group.name) });
   }
-  const price = ask.price > 0 ? lang.t("costs_now", { price: money(view, ask.price) }) : lang.t("free");
+  const isFree = ask.price === 0 && Object.values(ask.resources ?? {}).every((taken) => taken === 0);
+  const price = isFree ? lang.t("free") : lang.t("costs_now", { price: cost(view, ask.price, ask.resources) });
   return h("p", { id: "price", class: "price" }, h("strong", {}, price), note !== "" && h("small", {}, note));
 }
 
@@ -159,5 +160,5 @@ export function announcement(view: View): string {
   const ask = asking(view);
   const prediction = predictionText(view, lastStep(view.path).decision);
   if (ask === null) return view.lang.t("live_decision", { prediction });
-  return view.lang.t("live_question", { title: view.sheet.title(ask.feature), price: money(view, ask.price), prediction });
+  return view.lang.t("live_question", { title: view.sheet.title(ask.feature), price: cost(view, ask.price, ask.resources), prediction });
 }

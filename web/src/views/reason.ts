@@ -1,29 +1,44 @@
 // Why a question is asked, or why the model has ended, in the words of the sheet of labels.
 
 import { h } from "../dom";
+import type { Key } from "../locales/en";
 import { lastStep } from "../replay";
-import type { ReasonOutcome } from "../types";
+import type { Reason, ReasonOutcome } from "../types";
 import { type View, classText } from "./view";
 
 const MOST_OUTCOMES = 4;
 
-/** What the answers would lead to; null if the model does not say. */
+/** What the answers would lead to; or, from a model that does not say, that there is no more to it. */
 export function reasonBox(view: View): HTMLElement | null {
   const { lang } = view;
   const { ask, reason } = lastStep(view.path);
-  if (!ask || !reason) return null;
-  const { risk, fall } = reason;
-  const isKnown = risk !== null && fall !== null && fall > 0;
-  if (!isKnown && reason.outcomes.length === 0) return null;
-  const digits = (value: number): string => lang.number(Number(value.toPrecision(2)));
+  if (!ask) return null;
+  const outcomes = (reason?.outcomes ?? []).slice(0, MOST_OUTCOMES);
+  const risk = reason ? riskText(view, reason) : null;
   return h(
     "details",
     // On a small screen one line, so that what follows is in sight.
     { id: "reason", class: "reason", open: window.matchMedia("(min-width: 40rem)").matches },
     h("summary", { id: "reason-title" }, lang.t("reason")),
-    reason.outcomes.length > 0 && h("ul", {}, ...reason.outcomes.slice(0, MOST_OUTCOMES).map((one) => h("li", {}, outcomeText(view, ask.feature, one)))),
-    isKnown && h("small", {}, lang.t("reason_risk", { measure: reason.measure, before: digits(risk), after: digits(Math.max(0, risk - fall)) })),
+    outcomes.length > 0 && h("ul", {}, ...outcomes.map((one) => h("li", {}, outcomeText(view, ask.feature, one)))),
+    risk !== null && h("small", {}, risk),
+    outcomes.length === 0 && risk === null && h("small", {}, lang.t("reason_none")),
   );
+}
+
+const MEASURES: Readonly<Record<string, Key>> = { error: "measure_error", "Brier score": "measure_brier", "squared error": "measure_squared" };
+
+/** How much the answer lowers what is expected to go wrong; null if the model does not know. */
+export function riskText(view: View, { measure: name, risk, fall }: Reason): string | null {
+  const { lang } = view;
+  if (risk === null || fall === null) return null;
+  const digits = (value: number): string => lang.number(Number(value.toPrecision(2)));
+  const known = MEASURES[name];
+  const measure = known === undefined ? name : lang.t(known);
+  const before = digits(risk);
+  const after = digits(Math.max(0, risk - fall));
+  // A fall of noise, or below zero, is no reason; that there is none is worth knowing.
+  return fall > 0 && after !== before ? lang.t("reason_risk", { measure, before, after }) : lang.t("reason_little", { measure, before });
 }
 
 /** "asymptomatic (48%): heart disease 73%, then Major vessels". */

@@ -33,7 +33,7 @@ function entry(view: View, one: Entry, place: number): HTMLElement {
     { "data-feature": one.feature },
     h("span", { class: "what" }, title),
     h("span", { class: "said" }, text),
-    paid !== null && h("span", { class: "number cost" }, Math.abs(paid) < 0.005 ? lang.t("free") : money(view, paid)),
+    paid !== null && h("span", { class: "number cost" }, Math.abs(paid) < 1e-9 * (step?.after.spent ?? 0) || paid === 0 ? lang.t("free") : money(view, paid)),
     h(
       "span",
       { class: "tools" },

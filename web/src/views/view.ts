@@ -36,7 +36,13 @@ export function asking(view: View): Step["ask"] {
   return view.made.stopped ? null : lastStep(view.path).ask;
 }
 
-export const money = (view: View, amount: number): string => view.lang.money(amount, view.sheet.about.unit);
+export const money = (view: View, amount: number): string => view.lang.money(amount, view.sheet.about.unit, view.sheet.decimals);
+
+/** An amount with what is taken of further resources: "7.27 CAD + 15 minutes". */
+export function cost(view: View, amount: number, resources: Record<string, number> | null = {}): string {
+  const others = Object.entries(resources ?? {}).filter(([, taken]) => taken !== 0);
+  return [money(view, amount), ...others.map(([name, taken]) => `${view.lang.number(taken)}\u00a0${name}`)].join(" + ");
+}
 
 export const givenNames = (made: Consultation): Set<string> => new Set(made.given.map((one) => one.feature));
 
@@ -46,7 +52,7 @@ export function ownedNames(view: View): Set<string> {
 }
 
 export const valueText = (view: View, feature: string, value: Value): string =>
-  view.sheet.valueText(feature, value, (one) => view.lang.number(one), view.lang.t("no_result"));
+  view.sheet.valueText(feature, value, (one) => view.lang.value(one), view.lang.t("no_result"));
 
 /** The name of a class; one that is only a code says so, since "0 57%" is no sentence. */
 export function classText(view: View, place: number): string {

@@ -132,7 +132,8 @@ class Reasoning:
             ahead, judged = self._foreseen(row_walk, split, ways)
             is_class, known = judged.probabilities is not None, judged.known
             risk, fall = judged.risk, judged.fall
-            details = partial(self._details, row_walk, split, ways, ahead.columns, judged)
+            beliefs = judged.predictions, judged.probabilities
+            details = partial(self._details, row_walk, split, ways, ahead.columns, beliefs)
         else:
             is_class, known = self._notes.is_class(self.model), found.labels_known
             risk, fall = found.risk, found.fall
@@ -157,11 +158,9 @@ class Reasoning:
     def _core_details(self, row_walk: RowWalk, split: Split, ways: list[Way], found: Judged) -> Details:
         """Return what `_details` does."""
         predictions, likely = self.model.results(row_walk.policy.output_of(found))  # type: ignore[attr-defined]
-        judged = _Judged(
-            predictions.tolist(), None if likely is None else likely.tolist(), found.risk, found.fall, True
-        )
+        beliefs = predictions.tolist(), None if likely is None else likely.tolist()
         columns = [None if asked < 0 else asked for asked in found.columns]
-        return self._details(row_walk, split, ways, columns, judged)
+        return self._details(row_walk, split, ways, columns, beliefs)
 
     def _details(
         self,
@@ -169,21 +168,22 @@ class Reasoning:
         split: Split,
         ways: list[Way],
         columns: Sequence[int | None],
-        judged: _Judged,
+        beliefs: tuple[list[Any], list[list[float]] | None],
     ) -> Details:
         """Return the runner-up, and the answers that make a difference."""
         features, labels = self.model.costs.features, list[Any]()
-        if judged.probabilities is not None:
+        predictions, probabilities = beliefs
+        if probabilities is not None:
             labels = self._notes.once("labels", getattr(self.model, "classes").tolist)  # noqa: B009
         outcomes = []
         for place, way in enumerate(ways):
-            likely, asked = judged.probabilities, columns[place]
+            asked = columns[place]
             outcomes.append(
                 Outcome(
                     self._shown(split.column, way),
                     way.probability,
-                    judged.predictions[place],
-                    None if likely is None else dict(zip(labels, likely[place], strict=True)),
+                    predictions[place],
+                    None if probabilities is None else dict(zip(labels, probabilities[place], strict=True)),
                     None if asked is None else features[asked],
                 )
             )

@@ -137,7 +137,8 @@ class Reason:
             return NotImplemented
         return self._fields() == other._fields()
 
-    __hash__ = None  # type: ignore[assignment] - outcomes have dicts
+    # Outcomes have dicts, which have no hash.
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"Reason({', '.join(f'{name}={value!r}' for name, value in self._fields().items())})"

@@ -26,6 +26,7 @@ void bind_neighbors(nanobind::module_& m);
 void bind_optimal(nanobind::module_& m);
 void bind_predict(nanobind::module_& m);
 void bind_prune(nanobind::module_& m);
+void bind_judge(nanobind::module_& m);
 void bind_reasons(nanobind::module_& m);
 void bind_sampler(nanobind::module_& m);
 void bind_losses(nanobind::module_& m);
@@ -92,6 +93,7 @@ NB_MODULE(_core, m) {
     farthing::bind_neighbors(m);
     farthing::bind_optimal(m);
     farthing::bind_prune(m);
+    farthing::bind_judge(m);
     farthing::bind_reasons(m);
     farthing::bind_sampler(m);
     farthing::bind_losses(m);

@@ -84,6 +84,30 @@ def test_a_reason_leaves_the_walk_as_it_is_and_is_of_one_question(table, tree):
         first.reason  # noqa: B018 - a property
 
 
+@pytest.mark.parametrize("how", ["tell", "refuse", "panel", "replay"])
+def test_a_reason_that_is_held_stays_that_of_its_question(table, how):
+    """Outcomes and runner-up are found late, but before the walk goes on."""
+    X, y, costs = table
+    model = BudgetForestClassifier(costs=costs, n_estimators=4, max_depth=3, random_state=0)
+    model.fit(X[:300], y[:300])
+    record = dict(zip(costs.features, X[300].tolist(), strict=True))
+    held, read = model.walk(), model.walk()
+    reason, complete = held.ask.reason, read.ask.reason
+    assert complete.outcomes
+    assert complete.runner_up is not None
+    feature = held.ask.feature
+    if how == "tell":
+        held.tell(record[feature])
+    elif how == "refuse":
+        held.refuse()
+    elif how == "panel":
+        held.tell_panel({name: record[name] for name in (feature, complete.runner_up.feature)})
+    else:
+        held.replay(record)
+    assert reason == complete
+    assert str(reason) == str(complete)
+
+
 def test_categories_are_named():
     pd = pytest.importorskip("pandas")
     X = pd.DataFrame({"city": pd.Categorical(["bonn", "bonn", "oslo", "oslo"] * 10)})
@@ -347,3 +371,17 @@ def test_a_cascade_speaks_of_one_risk(heart):
         alike = fitted.similar_rows(place, risk)
         assert end.risk == pytest.approx(fitted.held_errors[place, alike].mean())
     assert checked
+
+
+def test_errors_of_similar_rows_are_their_weighted_means(heart):
+    cascade = MiserCascadeClassifier(heart.costs, n_estimators=10, n_stages=4, random_state=0)
+    weights = np.random.default_rng(0).integers(1, 4, size=200).astype(float)
+    fitted = cascade.fit(heart.X[:200], heart.y[:200], sample_weight=weights).fitted_
+    places = [int(place) for place in fitted.chain[:2]]
+    for risk in np.append(fitted.held_risks[places[0]][:20], [-1.0, 2.0]):
+        rows = fitted.similar_rows(places[0], float(risk))
+        n_rows, errors = fitted.similar_errors(places[0], float(risk), places)
+        counted = fitted.held_weights[rows]
+        assert n_rows == len(rows)
+        naive = [fitted.held_errors[place, rows] @ counted / counted.sum() for place in places]
+        assert errors == pytest.approx(naive)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing._core import SplitJudge
 from farthing.base.batch_outputs import BatchOutputs
 from farthing.base.guarantee import Certificate
 from farthing.base.model_fields import OPTIONAL, ModelFields
@@ -193,6 +194,13 @@ class FittedModel(ModelFields, BatchOutputs):
         -------
         ndarray of float64, shape (n_stands, n_classes) or (n_stands, 1), or None
             Shares of the classes, or the mean of the target; None if the model does not know them.
+        """
+        return None
+
+    def split_judge(self) -> SplitJudge | None:
+        """Return what judges answers in one call of the core; None if it does not know the model.
+
+        It finds what `believe`, `settle`, `results` and `label_shares` say, but for rounding.
         """
         return None
 

@@ -11,10 +11,11 @@ from typing import Any, ClassVar, Final, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing._core import undo_rounds
+from farthing._core import SplitJudge, undo_rounds
 from farthing.base.fitted import FittedModel
 from farthing.base.model_fields import OPTIONAL
 from farthing.costs import within_budget
+from farthing.errors import ExportError
 from farthing.trees import (
     Forest,
     NodeValues,
@@ -31,6 +32,14 @@ from farthing.walks.plans import Plan, TreePlan
 # Rows that refuse the same columns are predicted together from this number on; fewer are walked, since their
 # trees must be prepared first.
 _TOGETHER: Final = 8
+# The links that the core knows, by the names of their steps.
+_CORE_LINKS: Final[Mapping[tuple[str, ...], str]] = {
+    (): "identity",
+    ("first",): "identity",
+    ("normalise",): "normalise",
+    ("sigmoid",): "sigmoid",
+    ("softmax",): "softmax",
+}
 
 
 def ladder(n_rounds: int) -> list[int]:
@@ -242,6 +251,45 @@ class TreeModel(FittedModel):
         """
         del walked
         return outputs + steps
+
+    #: What `boosted_labels` are: "values" of least squares, or "shares" of classes by Newton steps.
+    boosted_kind: ClassVar[str] = "values"
+
+    def label_rule(self) -> tuple[str, NodeValues | None]:
+        """Return what `label_shares` is made of, for the core: its name, and the counts of nodes."""
+        if self.forest.n_trees == 1:
+            return "belief", None
+        return ("none" if self.learning_rate is None else self.boosted_kind), None
+
+    def split_judge(self, exits: Sequence[int] = (), threshold: float = 1.0) -> SplitJudge | None:
+        """Return what judges answers in one call of the core; None if it does not know the link.
+
+        Parameters
+        ----------
+        exits : sequence of int
+            After how many trees a row may leave.
+        threshold : float
+            Above which probability of the top class it leaves.
+        """
+        try:
+            steps = tuple(step.name for step in self.link_steps())
+        except ExportError:
+            return None
+        link, scores, (labels, counts) = _CORE_LINKS.get(steps), self.node_scores(), self.label_rule()
+        is_value = steps == ("first",) and len(self.prior) > 1
+        if link is None or is_value or isinstance(scores, SparseRows) or isinstance(counts, SparseRows):
+            return None
+        return SplitJudge(
+            np.ascontiguousarray(scores, np.float64),
+            link,
+            labels,
+            None if counts is None else np.ascontiguousarray(counts, np.float64),
+            1.0 if self.learning_rate is None else self.learning_rate,
+            self.prior,
+            list(exits),
+            threshold,
+            self.single_sums,
+        )
 
     def last_steps(
         self, stands: Sequence[Stand], learning_rate: float

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing._core import Judged, SplitJudge, Ways
 from farthing.base import (
     BudgetedEstimator,
     FittedModel,
@@ -104,6 +105,11 @@ class ChosenModel(FittedModel):
     def label_shares(self, stands: Sequence[Stand]) -> NDArray[np.float64] | None:
         """Return what the inner model knows of the labels where rows stand."""
         return self.model.fitted_.label_shares(stands)
+
+    def split_judge(self) -> SplitJudge | None:
+        """Return that of the chosen model, unless rows are shared out among two, or it is calibrated."""
+        plain = self.above is None and getattr(self, "temperature", 1.0) == 1
+        return self.model.fitted_.split_judge() if plain else None
 
     def likely_answers(self, column: int) -> Sequence[float]:
         """Return the values of a column that the inner model tells."""
@@ -318,6 +324,14 @@ class _TranslatedPolicy:
         if found is None:
             return None
         return found._replace(outputs=self._model.translate(found.outputs, self._within))
+
+    def judged(self, judge: SplitJudge, ways: Ways, looked: bool) -> Judged | None:
+        told = None if self._model.weights else getattr(self._policy, "judged", None)
+        found: Judged | None = None if told is None else told(judge, ways, looked)
+        return found
+
+    def output_of(self, judged: Judged) -> NDArray[np.float64]:
+        return self._model.translate(judged.outputs, self._within)
 
     def split(self) -> Split | None:
         return split_of(self._policy)

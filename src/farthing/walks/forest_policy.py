@@ -7,7 +7,7 @@ from typing import Final, Self
 
 import numpy as np
 
-from farthing._core import foresee
+from farthing._core import Judged, SplitJudge, Ways, foresee
 from farthing.costs import RowLedger
 from farthing.trees import Forest, NodeValues, Predictor, SparseRows, core_scores
 from farthing.typing import Floats, Integers
@@ -191,6 +191,34 @@ class ForestPolicy:
             self._stand(*reached) for reached in zip(trees, nodes, outputs, strict=True)
         ]
         return Foresight(outputs, stands, [None if asked < 0 else asked for asked in columns])
+
+    def judged(self, judge: SplitJudge, ways: Ways, looked: bool) -> Judged | None:
+        """Return what the answers to the question would do to the belief; the policy is left as it is.
+
+        Parameters
+        ----------
+        judge : SplitJudge
+            Of the same trees and scores.
+        ways : Ways
+            The ways out of the node that asks.
+        looked : bool
+            Whether the row has bought anything.
+        """
+        return judge.judge(
+            self._compiled,
+            self._values,
+            self._states,
+            self._nodes,
+            self._tree,
+            self.end,
+            looked,
+            self._column,
+            ways,
+        )
+
+    def output_of(self, judged: Judged) -> Floats:
+        """Return the outputs after each answer, shape (n_answers, n_outputs)."""
+        return judged.outputs
 
     def why_ended(self) -> str:
         """Return why the walk has ended, in words."""

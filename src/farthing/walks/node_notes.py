@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from farthing._core import SplitJudge, Ways
 from farthing.trees import Forest, SparseRows, rows_of
 from farthing.typing import Floats, Integers
 from farthing.walks.split import Split, Way
@@ -22,7 +23,9 @@ class NodeNotes:
     def __init__(self) -> None:
         # By the number of the forest, which is kept: to hash its arrays would take longer than all the rest.
         self._forests: dict[int, Forest] = {}
-        self._ways: dict[tuple[int, int], list[Way]] = {}
+        self._ways: dict[tuple[int, int], tuple[list[Way], Ways | None]] = {}
+        self._judge: tuple[SplitJudge | None] | None = None
+        self._is_class: bool | None = None
         self._kept: dict[Any, Any] = {}
         self._spreads: tuple[Any, Floats] | None = None
 
@@ -30,12 +33,26 @@ class NodeNotes:
         """Return a number that no other forest has as long as these notes are kept."""
         return id(self._forests.setdefault(id(forest), forest))
 
-    def ways(self, split: Split) -> list[Way]:
-        """Return the ways out of a node, see `Split.ways`."""
+    def judge(self, model: Any) -> SplitJudge | None:
+        """Return what judges the answers of a model in the core."""
+        if self._judge is None:
+            self._judge = (model.split_judge(),)
+        return self._judge[0]
+
+    def is_class(self, model: Any) -> bool:
+        """Return whether a model predicts classes."""
+        if self._is_class is None:
+            self._is_class = hasattr(model, "classes")
+        return self._is_class
+
+    def ways(self, split: Split) -> tuple[list[Way], Ways | None]:
+        """Return the ways out of a node, see `Split.ways`, and the same for the core; None without any."""
         key = self.number(split.forest), split.node
         found = self._ways.get(key)
         if found is None:
-            found = split.ways()
+            ways = split.ways()
+            answers, weights = [way.answer for way in ways], [way.probability for way in ways]
+            found = ways, Ways(answers, weights) if ways else None
             if len(self._ways) < _MOST_NODES:
                 self._ways[key] = found
         return found

@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 
+from farthing._core import Judged, SplitJudge, Ways
 from farthing.costs import RowLedger
 from farthing.trees import Predictor
 from farthing.typing import Floats
@@ -102,6 +103,14 @@ class PaidTrees:
     def foresee(self, column: int, answers: Sequence[float], ledger: RowLedger) -> Foresight | None:
         """Return where each of some answers would lead to; None if evaluations have a price."""
         return None if self._calls else self._trees.foresee(column, answers, ledger)
+
+    def judged(self, judge: SplitJudge, ways: Ways, looked: bool) -> Judged | None:
+        """Return what the answers would do to the belief; None if evaluations have a price."""
+        return None if self._calls else self._trees.judged(judge, ways, looked)
+
+    def output_of(self, judged: Judged) -> Floats:
+        """Return the outputs after each answer, shape (n_answers, n_outputs)."""
+        return judged.outputs
 
     def after(self, column: int, value: float) -> Self:
         """Return a policy that has heard one answer more; this one is left as it is."""

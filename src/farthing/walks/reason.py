@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +51,19 @@ class RunnerUp:
     fall: float
 
 
-@dataclass(frozen=True, slots=True)
+# What takes longest to find: the runner-up and the answers that make a difference.
+Details: TypeAlias = tuple[RunnerUp | None, tuple[Outcome, ...]]
+
+
 class Reason:
-    """Why a feature is asked for.
+    """Why a feature is asked for: a value, of which `runner_up` and `outcomes` are found when they are read.
+
+    Parameters
+    ----------
+    feature, price, measure, risk, fall, estimated, source
+        As the attributes.
+    details : tuple or callable
+        The runner-up and the outcomes, or what finds them.
 
     Attributes
     ----------
@@ -79,15 +90,61 @@ class Reason:
         Where the figures come from.
     """
 
-    feature: str
-    price: float
-    measure: str
-    risk: float | None
-    fall: float | None
-    runner_up: RunnerUp | None
-    outcomes: tuple[Outcome, ...]
-    estimated: bool
-    source: str
+    __slots__ = (
+        "__weakref__", "_details", "estimated", "fall", "feature", "measure", "price", "risk", "source"
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        feature: str,
+        price: float,
+        measure: str,
+        risk: float | None,
+        fall: float | None,
+        *,
+        details: Details | Callable[[], Details],
+        estimated: bool,
+        source: str,
+    ) -> None:
+        self.feature = feature
+        self.price = price
+        self.measure = measure
+        self.risk = risk
+        self.fall = fall
+        self.estimated = estimated
+        self.source = source
+        self._details = details
+
+    def complete(self) -> Details:
+        """Find what has not been found yet; a walk does so before it goes on."""
+        found = self._details
+        if callable(found):
+            found = self._details = found()
+        return found
+
+    @property
+    def runner_up(self) -> RunnerUp | None:
+        """What else would lower the risk."""
+        return self.complete()[0]
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """The answers that make a difference."""
+        return self.complete()[1]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Reason):
+            return NotImplemented
+        return self._fields() == other._fields()
+
+    # Outcomes have dicts, which have no hash.
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Reason({', '.join(f'{name}={value!r}' for name, value in self._fields().items())})"
+
+    def _fields(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _FIELDS}
 
     @property
     def per_price(self) -> float | None:
@@ -101,7 +158,9 @@ class Reason:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data, for JSON; classes are a list of pairs of label and probability."""
-        data = asdict(self)
+        data = self._fields()
+        data["runner_up"] = None if self.runner_up is None else asdict(self.runner_up)
+        data["outcomes"] = tuple(asdict(outcome) for outcome in self.outcomes)
         for outcome in data["outcomes"]:
             likely = outcome["probabilities"]
             outcome["probabilities"] = None if likely is None else list(likely.values())
@@ -121,6 +180,11 @@ class Reason:
             parts.append(f"next best is {other.feature} with {other.fall:.2g} for {other.price:g}")
         parts += [_in_words(outcome) for outcome in self.outcomes]
         return "; ".join(parts) if parts else f"asked for by the plan of the model ({self.source})"
+
+
+_FIELDS: Final = (
+    "feature", "price", "measure", "risk", "fall", "runner_up", "outcomes", "estimated", "source"
+)  # fmt: skip
 
 
 def _in_words(outcome: Outcome) -> str:

@@ -18,19 +18,19 @@ word.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing._core import Judged, SplitJudge, Ways, largest_spreads
 from farthing._core import expected_fall as core_fall
-from farthing._core import largest_spreads
 from farthing.costs import CostSheet
 from farthing.typing import Flags, Floats
-from farthing.walks.node_notes import NodeNotes, notes_of
+from farthing.walks.node_notes import notes_of
 from farthing.walks.policy import Policy
-from farthing.walks.reason import Expectation, Outcome, Reason, RunnerUp, StopReason
+from farthing.walks.reason import Details, Expectation, Outcome, Reason, RunnerUp, StopReason
 from farthing.walks.row_walk import RowWalk
 from farthing.walks.split import Foresight, Split, Stand, Way
 
@@ -73,6 +73,10 @@ class Explained(Protocol):
         """Return encoded values of a column, each equally likely; empty if the model does not know any."""
         ...
 
+    def split_judge(self) -> SplitJudge | None:
+        """Return what judges answers in one call of the core; None if only the methods above can."""
+        ...
+
 
 class _Judged(NamedTuple):
     """What is believed after each answer, the risk and its fall, and whether labels are known."""
@@ -84,7 +88,6 @@ class _Judged(NamedTuple):
     known: bool
 
 
-@dataclass(frozen=True)
 class Reasoning:
     """What the reasons of one walk are made of.
 
@@ -102,63 +105,97 @@ class Reasoning:
         By which predicted falls are multiplied, see `farthing.walks.realised`.
     """
 
-    model: Explained
-    seed: int | None
-    conclude: Any
-    columns: Any
-    factor: float = 1.0
+    __slots__ = ("_notes", "columns", "conclude", "factor", "model", "seed")
+
+    def __init__(
+        self, model: Explained, seed: int | None, conclude: Any, columns: Any, factor: float = 1.0
+    ) -> None:
+        self.model = model
+        self.seed = seed
+        self.conclude = conclude
+        self.columns = columns
+        self.factor = factor
+        self._notes = notes_of(model)
 
     def of_question(self, row_walk: RowWalk) -> Reason:
-        """Return why a walk asks for its column."""
+        """Return why a walk asks for its column; it must not go on before the reason is complete."""
         column = row_walk.column
         assert column is not None
-        sheet, ledger = row_walk.ledger.sheet, row_walk.ledger
-        feature, price = sheet.features[column], float(ledger.price(column))
-        split, ways = self._ways(row_walk)
-        if split is None or not ways:
+        ledger = row_walk.ledger
+        feature, price = ledger.sheet.features[column], float(ledger.price(column))
+        split, ways, core_ways = self._ways(row_walk)
+        if split is None or core_ways is None:
             return self._by_expectation(row_walk, feature, price)
-        ahead, judged = self._foreseen(row_walk, split, ways)
-        is_class = judged.probabilities is not None
-        estimated = not (split.is_alone and judged.known) or self.factor != 1
+        found = self._in_core(row_walk, core_ways)
+        # Of a value the risk is known up to a constant only.
+        if found is None:
+            ahead, judged = self._foreseen(row_walk, split, ways)
+            is_class, known = judged.probabilities is not None, judged.known
+            risk, fall = judged.risk, judged.fall
+            beliefs = judged.predictions, judged.probabilities
+            details = partial(self._details, row_walk, split, ways, ahead.columns, beliefs)
+        else:
+            is_class, known = self._notes.is_class(self.model), found.labels_known
+            risk, fall = found.risk, found.fall
+            details = partial(self._core_details, row_walk, split, ways, found)
+        alone = split.forest.n_trees == 1
         return Reason(
             feature,
             price,
             _MEASURES[is_class],
-            judged.risk if is_class else None,
-            self.factor * judged.fall,
-            self._runner_up(row_walk, split),
-            self._outcomes(column, ways, ahead, judged),
-            estimated,
-            self._corrected(_SOURCES[judged.known, split.is_alone]),
+            risk if is_class else None,
+            self.factor * fall,
+            details=details,
+            estimated=not (alone and known) or self.factor != 1,
+            source=_corrected(_SOURCES[known, alone], self.factor),
         )
 
-    def _outcomes(
-        self, column: int, ways: list[Way], ahead: Foresight, judged: _Judged
-    ) -> tuple[Outcome, ...]:
-        """Return the answers that make a difference."""
-        features, names = self.model.costs.features, list[Any]()
-        if judged.probabilities is not None:
-            names = self._notes.once("labels", getattr(self.model, "classes").tolist)  # noqa: B009
-        found = []
+    def _in_core(self, row_walk: RowWalk, ways: Ways) -> Judged | None:
+        """Return what `_foreseen` finds, from one call of the core; None if that is not possible here."""
+        judge = self._notes.judge(self.model)
+        return None if judge is None else row_walk.judged(judge, ways)
+
+    def _core_details(self, row_walk: RowWalk, split: Split, ways: list[Way], found: Judged) -> Details:
+        """Return what `_details` does."""
+        predictions, likely = self.model.results(row_walk.policy.output_of(found))  # type: ignore[attr-defined]
+        beliefs = predictions.tolist(), None if likely is None else likely.tolist()
+        columns = [None if asked < 0 else asked for asked in found.columns]
+        return self._details(row_walk, split, ways, columns, beliefs)
+
+    def _details(
+        self,
+        row_walk: RowWalk,
+        split: Split,
+        ways: list[Way],
+        columns: Sequence[int | None],
+        beliefs: tuple[list[Any], list[list[float]] | None],
+    ) -> Details:
+        """Return the runner-up, and the answers that make a difference."""
+        features, labels = self.model.costs.features, list[Any]()
+        predictions, probabilities = beliefs
+        if probabilities is not None:
+            labels = self._notes.once("labels", getattr(self.model, "classes").tolist)  # noqa: B009
+        outcomes = []
         for place, way in enumerate(ways):
-            likely, asked = judged.probabilities, ahead.columns[place]
-            found.append(
+            asked = columns[place]
+            outcomes.append(
                 Outcome(
-                    self._shown(column, way),
+                    self._shown(split.column, way),
                     way.probability,
-                    judged.predictions[place],
-                    None if likely is None else dict(zip(names, likely[place], strict=True)),
+                    predictions[place],
+                    None if probabilities is None else dict(zip(labels, probabilities[place], strict=True)),
                     None if asked is None else features[asked],
                 )
             )
-        return tuple(found)
+        return self._runner_up(row_walk, split), tuple(outcomes)
 
     def expected(self, row_walk: RowWalk) -> tuple[str, float | None]:
         """Return the measure and the fall of `of_question`, without the rest, which takes longer."""
-        split, ways = self._ways(row_walk)
-        if split is not None and ways:
-            judged = self._foreseen(row_walk, split, ways)[1]
-            return _MEASURES[judged.probabilities is not None], self.factor * judged.fall
+        split, ways, core_ways = self._ways(row_walk)
+        if split is not None and core_ways is not None:
+            measure = _MEASURES[self._notes.is_class(self.model)]
+            found = self._in_core(row_walk, core_ways) or self._foreseen(row_walk, split, ways)[1]
+            return measure, self.factor * found.fall
         told = getattr(row_walk.policy, "expectation", None)
         given: Expectation | None = None if told is None else told()
         if given is None:
@@ -200,19 +237,12 @@ class Reasoning:
         after = None if likely is None else likely[1:].tolist()
         return _Judged(predictions[1:].tolist(), after, risk, fall, labels is not None)
 
-    def _ways(self, row_walk: RowWalk) -> tuple[Split | None, list[Way]]:
-        """Return the split that decides the question, and the ways out of it; None and [] without one."""
+    def _ways(self, row_walk: RowWalk) -> tuple[Split | None, list[Way], Ways | None]:
+        """Return the split that decides the question, and the ways out of it; None without one, or any."""
         split = split_of(row_walk.policy)
         if split is None or split.column != row_walk.column:
-            return None, []
-        return split, self._notes.ways(split)
-
-    @property
-    def _notes(self) -> NodeNotes:
-        return notes_of(self.model)
-
-    def _corrected(self, source: str) -> str:
-        return source if self.factor == 1 else f"{source}, times {self.factor:.2f} by held-out rows"
+            return None, [], None
+        return split, *self._notes.ways(split)
 
     def of_end(self, row_walk: RowWalk) -> StopReason:
         """Return why a walk has ended."""
@@ -238,11 +268,17 @@ class Reasoning:
         told = getattr(row_walk.policy, "expectation", None)
         given: Expectation | None = None if told is None else told()
         if given is not None:
-            fall, source = self.factor * given.fall, self._corrected(given.source)
-            return Reason(feature, price, given.measure, given.risk, fall, None, (), True, source)
+            fall, source = self.factor * given.fall, _corrected(given.source, self.factor)
+            return Reason(
+                feature, price, given.measure, given.risk, fall,
+                details=_NO_DETAILS, estimated=True, source=source,
+            )  # fmt: skip
         now = self.belief(row_walk)
         risk = self._risk(row_walk, now)
-        return Reason(feature, price, _measure(now), risk, None, None, (), True, "the belief of now alone")
+        return Reason(
+            feature, price, _measure(now), risk, None,
+            details=_NO_DETAILS, estimated=True, source="the belief of now alone",
+        )  # fmt: skip
 
     def _risk(self, row_walk: RowWalk, now: Belief) -> float | None:
         """Return the expected Brier score of a belief, by the labels of rows that stand there, if known.
@@ -289,7 +325,7 @@ class Reasoning:
 
     def _local_fall(self, split: Split) -> float:
         """Return the expected fall by the test of one tree, the others left as they are."""
-        ways = self._notes.ways(split)
+        ways = self._notes.ways(split)[0]
         # The node itself first: where the row stands now.
         here, *stands = split.moved([split.node, *(way.node for way in ways)])
         outputs = np.array([here.output, *(stand.output for stand in stands)])
@@ -306,6 +342,7 @@ class Reasoning:
         return ", ".join(str(names[code]) if code < len(names) else str(code) for code in way.codes)
 
 
+_NO_DETAILS: Final[Details] = None, ()
 _MEASURES: Final = {True: "Brier score", False: "squared error"}
 _SOURCES: Final = {
     (True, True): "training rows at the node of the tree",
@@ -313,6 +350,12 @@ _SOURCES: Final = {
     (False, True): "training counts at the node, and the model's own probabilities",
     (False, False): "training counts at the node of the next tree, and the model's own probabilities",
 }
+
+
+@lru_cache(maxsize=256)
+def _corrected(source: str, factor: float) -> str:
+    """Return where figures come from that are multiplied by a factor."""
+    return source if factor == 1 else f"{source}, times {factor:.2f} by held-out rows"
 
 
 def expected_fall(now: Floats, after: Floats, labels: Floats, weights: Floats) -> tuple[float, float]:

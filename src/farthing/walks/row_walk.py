@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from farthing._core import Judged, SplitJudge, Ways
 from farthing.costs import RowLedger
 from farthing.typing import Flags, Floats
 from farthing.walks.policy import Policy, pass_refusal
@@ -177,6 +178,28 @@ class RowWalk:
         told: Callable[[int, Sequence[float], RowLedger], Foresight | None] | None
         told = getattr(self.policy, "foresee", None)
         return None if told is None else told(self._asked(), values, self.ledger)
+
+    def judged(self, judge: SplitJudge, ways: Ways) -> Judged | None:
+        """Return what the answers to the question would do to the belief, from one call of the core.
+
+        None if the policy cannot tell, or if the walk would answer a question after one of them itself: what
+        is known, was bought ahead, is a call or over the budget, see `fork`.
+        """
+        told = getattr(self.policy, "judged", None)
+        if told is None or self.column is None:
+            return None
+        found: Judged | None = told(judge, ways, bool(np.count_nonzero(self.looked)))
+        if found is None:
+            return None
+        column, is_limited = self.column, self.ledger.is_limited
+        for asked in found.columns:
+            if asked < 0:
+                continue
+            if asked >= self._n_columns or asked in self._answers:
+                return None
+            if is_limited and not self.ledger.affords_all((column, asked)):
+                return None
+        return found
 
     def answer_from(self, values: Mapping[int, Any], refused: Collection[int] = ()) -> None:
         """Answer all questions up to the first one that ``values`` does not answer; parameters as in `fork`.

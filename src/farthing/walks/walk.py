@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeAlias
@@ -117,6 +118,8 @@ class Walk:
         self._model = model
         self._seed = seed
         self._fall_factor = fall_factor
+        self._explained: Reasoning | None = None
+        self._read: list[weakref.ref[Reason]] = []  # reasons of the question of now
 
     @property
     def ask(self) -> Ask | None:
@@ -196,11 +199,23 @@ class Walk:
                 f"the walk has gone on from {self._sheet.features[column]!r}; read the reason of a question "
                 "before you answer it"
             )
-        return self._reasoning(self._model).of_question(self._row_walk)
+        reason = self._reasoning(self._model).of_question(self._row_walk)
+        self._read.append(weakref.ref(reason))
+        return reason
 
     def _reasoning(self, model: Explained) -> Reasoning:
-        columns = getattr(self._schema, "columns", ())
-        return Reasoning(model, self._seed, self._conclude, columns, self._fall_factor)
+        if self._explained is None:
+            columns = getattr(self._schema, "columns", ())
+            self._explained = Reasoning(model, self._seed, self._conclude, columns, self._fall_factor)
+        return self._explained
+
+    def _complete_reasons(self) -> None:
+        """Complete the reasons of this question that somebody holds, before the walk goes on."""
+        if self._read:
+            for held in self._read:
+                if (reason := held()) is not None:
+                    reason.complete()
+            self._read.clear()
 
     def tell(self, value: object) -> None:
         """Answer the question and pay for it.
@@ -219,6 +234,7 @@ class Walk:
         # Encoded before anything changes, so that an invalid value leaves the walk as it was.
         encoded = self._schema.encode_value(column, value)
         _warn_if_unseen(self._schema, column, value, encoded)
+        self._complete_reasons()
         self._note({self._sheet.features[column]: value})
         self._row_walk.buy(encoded)
 
@@ -267,6 +283,7 @@ class Walk:
                 f"{self._row_walk.ledger.price_all(values):g}, more than is left of the budget; ask for the "
                 "features of walk.panel(k)"
             )
+        self._complete_reasons()
         self._row_walk.buy_panel(values, refused)
         self._note(dict(answers))
 
@@ -278,6 +295,7 @@ class Walk:
     def refuse(self) -> None:
         """Refuse: the feature is not available. That is free, and it is not asked for again."""
         column = self._asked("refuse")
+        self._complete_reasons()
         self._note({self._sheet.features[column]: REFUSED})
         self._row_walk.refuse()
 
@@ -302,6 +320,7 @@ class Walk:
                 if watch is not None:
                     watch()
             return
+        self._complete_reasons()
         features, row_walk, schema = self._sheet.features, self._row_walk, self._schema
         # Only a plain dict is read in advance; another mapping may have to measure, and pay for, each value.
         ready: dict[int, float] = {}

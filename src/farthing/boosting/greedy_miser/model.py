@@ -144,6 +144,8 @@ def with_tree_call(costs: CostSheet, evaluation_cost: float) -> CostSheet:
 class GreedyMiserClassifierModel(GreedyMiserModel, PricedErrorsModel):
     """Raw outputs are one log-odds for two classes, else one score per class."""
 
+    boosted_kind = "shares"
+
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probabilities, shape (n_rows, n_classes)."""
         return scores_to_probabilities(outputs, len(self.classes))

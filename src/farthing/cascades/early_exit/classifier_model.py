@@ -11,6 +11,7 @@ from typing import Final, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing._core import Judged, SplitJudge, Ways
 from farthing.base import ClassifierModel, FittedModel, PricedErrorsModel
 from farthing.cascades.early_exit.model import EarlyExitModel
 from farthing.costs import RowLedger
@@ -98,6 +99,12 @@ class EarlyExitClassifierModel(EarlyExitModel, PricedErrorsModel):
                 return False
             models[id(variant.model)] = variant.inner
         return all(self.inner.holds(inner) for inner in models.values())
+
+    def split_judge(self) -> SplitJudge | None:
+        """Return that of the boosted model, which knows the exits; None if errors have prices."""
+        if self.error_costs is not None:
+            return None
+        return self.inner.split_judge(self.exits, self.threshold)
 
     def is_clear(self, outputs: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return for which rows the label is certain enough, shape (n_rows,)."""
@@ -213,6 +220,15 @@ class ExitPolicy:
                 found.columns[place], found.stands[place] = twin.wants(ledger), twin.stand()
                 found.outputs[place] = twin.output()
         return found
+
+    def judged(self, judge: SplitJudge, ways: Ways, looked: bool) -> Judged | None:
+        """Return what the answers would do to the belief; None if the core cannot tell where rows leave."""
+        found = self._trees.judged(judge, ways, looked)
+        return found if found is not None and found.is_clear else None
+
+    def output_of(self, judged: Judged) -> Floats:
+        """Return the outputs after each answer, shape (n_answers, n_outputs)."""
+        return judged.outputs
 
     def split(self) -> Split | None:
         """Return the split that the trees stand at."""

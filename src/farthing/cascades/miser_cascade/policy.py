@@ -38,6 +38,8 @@ class StagePolicy:
         self._pending = model.bought(0)
         # The last finished stage that was evaluated, and its raw output.
         self._evaluated: tuple[int, NDArray[np.float64]] | None = None
+        # The last finished stage whose risk was asked for, and that risk.
+        self._risked: tuple[int, float] | None = None
         # The raw output of a curtailed stage.
         self._early: NDArray[np.float64] | None = None
         # The stage whose expectation was asked for last, and what `_held_errors` says of it.
@@ -53,7 +55,7 @@ class StagePolicy:
                 return None
             # The risk is needed only where some row may stop; at NEVER the trees are not evaluated.
             threshold = model.thresholds[self._stage]
-            if threshold > NEVER and model.readout.risks(self._look())[0] <= threshold:
+            if threshold > NEVER and self._risk() <= threshold:
                 return None
             self._stage += 1
             self._pending = model.bought(self._stage)
@@ -125,16 +127,16 @@ class StagePolicy:
         With their mean errors at each of these boosters; None if no rows are kept.
         """
         model = self._model
-        held, weights = model.held_errors, model.held_weights
-        if held is None or weights is None:
-            return None
-        risk = float(model.readout.risks(self.output()[np.newaxis])[0])
-        alike = model.similar_rows(places[0], risk)
-        if alike is None or not len(alike):
-            return None
-        counted = weights[alike]
-        total = float(counted.sum())
-        return len(alike), [float(held[place, alike] @ counted) / total for place in places]
+        return None if model.held_risks is None else model.similar_errors(places[0], self._risk(), places)
+
+    def _risk(self) -> float:
+        """Return the risk of the last stage that has all its answers."""
+        if self._early is not None:
+            return float(self._model.readout.risks(self._early)[0])
+        stage = self._stage - bool(self._pending)
+        if self._risked is None or self._risked[0] != stage:
+            self._risked = stage, float(self._model.readout.risks(self._look())[0])
+        return self._risked[1]
 
     def standing(self) -> tuple[str, float] | None:
         """Return the measure of `expectation` and the risk of a row that has stopped; None without rows."""
@@ -149,7 +151,7 @@ class StagePolicy:
             return f"at {place} no answer that is left can change the label"
         if stage == len(model.chain) - 1 or model.thresholds[stage] == ALWAYS:
             return f"{place} is the last one of the budget"
-        risk, threshold = float(model.readout.risks(self._look())[0]), float(model.thresholds[stage])
+        risk, threshold = self._risk(), float(model.thresholds[stage])
         if threshold > NEVER and risk <= threshold:
             return f"at {place} the risk is low enough: {risk:.3g}, at most {threshold:.3g}"
         return f"after {place} the next one costs more than is left"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -340,18 +341,60 @@ class StagedModel(TreeModel):
         """Return the held-out rows whose risk with a booster is nearest by rank; None if none are kept."""
         if self.held_risks is None:
             return None
-        order = self._risk_orders.get(place)
-        if order is None:
-            order = self._risk_orders[place] = np.argsort(self.held_risks[place], kind="stable")
-        ranks = self.held_risks[place][order]
+        low, high = self._alike(place, risk)
+        return np.asarray(self._by_risk(place)[0][low:high])
+
+    def similar_errors(
+        self, place: int, risk: float, places: Sequence[int]
+    ) -> tuple[int, list[float]] | None:
+        """Return how many rows `similar_rows` has, with their mean errors at each of some boosters.
+
+        None if there are none. The sums over all first rows are kept, so that a walk subtracts two of them.
+        """
+        if self.held_risks is None:
+            return None
+        low, high = self._alike(place, risk)
+        weights = self._sums(place, None)
+        total = weights[high] - weights[low]
+        if not total > 0:
+            return None
+        errors = [self._sums(place, other) for other in places]
+        return high - low, [(sums[high] - sums[low]) / total for sums in errors]
+
+    def _alike(self, place: int, risk: float) -> tuple[int, int]:
+        """Return which ranks have the risk of a row."""
+        ranks = self._by_risk(place)[1]
         # Rows of the same risk are all alike; where there are few, those next to them.
-        low, high = (int(np.searchsorted(ranks, risk, side=side)) for side in ("left", "right"))
-        half = min(_SIMILAR, len(order)) // 2
-        low, high = min(low, max(0, (low + high) // 2 - half)), max(high, (low + high) // 2 + half)
-        return np.asarray(order[low:high])
+        low, high = bisect_left(ranks, risk), bisect_right(ranks, risk)
+        half, middle = min(_SIMILAR, len(ranks)) // 2, (low + high) // 2
+        return max(0, min(low, middle - half)), min(len(ranks), max(high, middle + half))
+
+    def _by_risk(self, place: int) -> tuple[NDArray[np.int64], list[float]]:
+        """Return the held-out rows in the order of their risk with a booster, and these risks."""
+        found = self._risk_orders.get(place)
+        if found is None:
+            assert self.held_risks is not None
+            order = np.argsort(self.held_risks[place], kind="stable")
+            found = self._risk_orders[place] = order, self.held_risks[place][order].tolist()
+        return found
+
+    def _sums(self, place: int, other: int | None) -> list[float]:
+        """Return the weights, times the errors of another booster if given, added up in the order of risk."""
+        found = self._error_sums.get((place, other))
+        if found is None:
+            assert self.held_weights is not None
+            assert self.held_errors is not None
+            counted = self.held_weights if other is None else self.held_weights * self.held_errors[other]
+            sums = np.append(0.0, np.cumsum(counted[self._by_risk(place)[0]]))
+            found = self._error_sums[place, other] = sums.tolist()
+        return found
 
     @cached_property
-    def _risk_orders(self) -> dict[int, NDArray[np.int64]]:
+    def _risk_orders(self) -> dict[int, tuple[NDArray[np.int64], list[float]]]:
+        return {}
+
+    @cached_property
+    def _error_sums(self) -> dict[tuple[int, int | None], list[float]]:
         return {}
 
     def check_arrays(self, shapes: Mapping[str, tuple[type, tuple[int, ...]]]) -> None:

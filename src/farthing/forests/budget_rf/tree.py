@@ -56,6 +56,10 @@ class ClassCountModel(TreeModel, PricedErrorsModel):
             counts, flat = counts[flat].dense(), np.arange(len(flat))
         return mean_shares(counts, flat, [0, *accumulate(map(len, nodes))])
 
+    def label_rule(self) -> tuple[str, NodeValues | None]:
+        """Return that labels are means of counts."""
+        return "counts", self.forest.node_values
+
     def link_steps(self) -> Link:
         """Return no step: shares are probabilities."""
         return ()

@@ -1,14 +1,18 @@
 """``fit`` and ``predict`` of Parquet files by worker processes."""
 
 import json
+import re
 
+import dask
 import numpy as np
 import pandas as pd
 import pytest
 from distributed import LocalCluster
+from distributed.utils import get_mp_context
+from tests.distributed.tables import assert_same_bits
 
 import farthing
-from farthing.boosting import GreedyMiserClassifier
+from farthing.boosting import GreedyMiserClassifier, GreedyMiserRegressor
 
 FIT = ("--set", "n_estimators=5", "--set", "tradeoff=0.001", "--set", "relative=True")
 
@@ -55,14 +59,43 @@ def test_fit_and_predict(run, shop, parts, address, tmp_path):
     assert [len(bought) for bought in written["acquired"]] == alone.acquired(X).sum(axis=1).tolist()
 
 
-def test_workers_of_its_own(run, parts, tmp_path):
+@pytest.fixture
+def quick_workers():
+    """Workers are copies of a process that has imported everything."""
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        get_mp_context().set_forkserver_preload(["distributed", "pandas", "farthing.boosting"])
+        yield
+
+
+@pytest.mark.usefixtures("quick_workers")
+def test_workers_of_its_own(run, shop, parts, tmp_path):
+    """From Parquet to Parquet by two processes that the command starts, with the bits of one process."""
+    model, out, prices = tmp_path / "m.farthing", tmp_path / "out", tmp_path / "prices.toml"
+    prices.write_text("[costs]\nage = 1\ncity = 2\n")
     code, told, err = run(
-        "fit", parts / "*.parquet", "score", "--workers", "1", "--worker-memory", "1GiB",
-        "-o", tmp_path / "m.farthing", "--json", *FIT,
+        "fit", parts / "*.parquet", "score", "--workers", "2", "--worker-memory", "1GiB",
+        "--costs", prices, "--drop", "bought", "-o", model, *FIT,
     )  # fmt: skip
     assert code == 0, err
-    assert json.loads(told)["method"] == "GreedyMiserRegressor"
-    assert json.loads(told)["workers"] == 1
+    assert re.search(r"^5 rounds of trees, [1-9]\d*\.\d kB moved, \d+\.\d s, 2 workers$", err, re.MULTILINE)
+    assert re.match(r"GreedyMiserRegressor: 5 trees on 2 workers in .* moved [1-9]\d*\.\d kB\.\n", told)
+    frame = pd.read_parquet(shop / "visitors.parquet")
+    X, y = frame[["age", "city"]], frame["score"]
+    fitted = farthing.load(model)
+    alone = GreedyMiserRegressor(
+        n_estimators=5, tradeoff=0.001, relative=True, random_state=0, costs=fitted.costs_
+    ).fit(X, y)
+    assert_same_bits(alone, fitted)
+
+    code, told, err = run("predict", model, parts / "*.parquet", "--workers", "2", "-o", out, "--json")
+    assert code == 0, err
+    assert json.loads(told)["rows"] == len(frame)
+    written = pd.read_parquet(out)
+    np.testing.assert_array_equal(written["prediction"].to_numpy(), alone.predict(X))
+    np.testing.assert_array_equal(written["spend"].to_numpy(), alone.spend(X))
+    assert [set(bought) for bought in written["acquired"]] == [
+        set(X.columns[row]) for row in alone.acquired(X)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -281,9 +281,24 @@ def progress_line(progress: FitProgress) -> str:
     --------
     >>> from types import SimpleNamespace
     >>> progress_line(SimpleNamespace(n_rounds=20, n_bytes=3_000_000, seconds=7.2, n_workers=4))
-    '20 rounds of trees, 3.0 MB moved, 7 s, 4 workers'
+    '20 rounds of trees, 3.0 MB moved, 7.2 s, 4 workers'
     """
-    return (
-        f"{progress.n_rounds} rounds of trees, {progress.n_bytes / 1e6:.1f} MB moved, "
-        f"{progress.seconds:.0f} s, {progress.n_workers} workers"
+    rounds, workers = (
+        _counted(n, what) for n, what in ((progress.n_rounds, "round"), (progress.n_workers, "worker"))
     )
+    return f"{rounds} of trees, {bytes_text(progress.n_bytes)} moved, {progress.seconds:.1f} s, {workers}"
+
+
+def bytes_text(n_bytes: int) -> str:
+    """Return a number of bytes for people.
+
+    Examples
+    --------
+    >>> bytes_text(3_000_000), bytes_text(41_000)
+    ('3.0 MB', '41.0 kB')
+    """
+    return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.1f} kB"
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"

@@ -16,6 +16,7 @@ from farthing.cli.cluster import (
     Settings,
     WorkerMemory,
     Workers,
+    bytes_text,
     fit_on_cluster,
 )
 from farthing.cli.destinations import check_destination, check_report
@@ -193,10 +194,11 @@ def _with_reference(model: Any, problem: Problem, seed: int) -> Any:
 
 def _tell_of_cluster(model: Any, output: Path, *, as_json: bool) -> None:
     report = model.cluster_report_
+    roots = model.forest_.feature[model.forest_.offsets[:-1]]
     payload = {
         "model": str(output),
         "method": type(model).__name__,
-        "n_trees": model.forest_.n_trees,
+        "n_trees": int((roots >= 0).sum()),  # without constants
         "workers": report.n_workers,
         "bytes_per_worker": report.n_bytes,
         "seconds": report.seconds,
@@ -204,7 +206,7 @@ def _tell_of_cluster(model: Any, output: Path, *, as_json: bool) -> None:
     }
     text = (
         f"{payload['method']}: {payload['n_trees']} trees on {report.n_workers} workers in "
-        f"{report.seconds:.1f} s after binning; the first moved {report.n_bytes / 1e6:.1f} MB.\n"
+        f"{report.seconds:.1f} s after binning; the first of them moved {bytes_text(report.n_bytes)}.\n"
         f"The model is in {output}."
     )
     emit(payload, text, as_json=as_json)

@@ -66,7 +66,7 @@ _show: ContextVar[Callable[[FitProgress], None] | None] = ContextVar("farthing_s
 
 @contextmanager
 def showing(show: Callable[[FitProgress], None]) -> Iterator[None]:
-    """Call ``show`` with the progress of fits in a ``with`` block, every few heartbeats of the workers."""
+    """Call ``show`` with the progress of fits in a ``with`` block, now and then and at the end of each."""
     token = _show.set(show)
     try:
         yield

@@ -60,6 +60,8 @@ class ClusterReport:
         How often the fit continued after the loss of a worker.
     pass_seconds : float
         Until the partitions were binned.
+    n_rounds : int
+        Rounds of trees, or other steps that a loss would not have cost.
     """
 
     n_workers: int
@@ -69,6 +71,7 @@ class ClusterReport:
     seconds: float
     n_losses: int = 0
     pass_seconds: float = 0.0
+    n_rounds: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +138,11 @@ def run_ranks(client: Client, parts: Sequence[Future], task: RankTask, shared: A
     kept: list[Any] = []
     why = ""
     for n_losses in range(_MOST_LOSSES + 1):
-        outcomes = _Attempt(client, held_parts(client, parts)).run(task, shared, kept)
+        attempt = _Attempt(client, held_parts(client, parts))
+        outcomes = attempt.run(task, shared, kept)
         learned = next((outcome for outcome in outcomes if outcome.learned is not None), None)
         if learned is not None and all(outcome.lost is None for outcome in outcomes):
+            attempt.show_end(outcomes)
             return replace(learned, report=replace(learned.report, n_losses=n_losses))
         # Ranks may differ by the last step that one of them still finished.
         kept = max((outcome.saved for outcome in outcomes), key=len, default=kept)
@@ -191,6 +196,14 @@ class _Attempt:
         finally:
             self._client.cancel(list(self._ranks.values()), force=True)
 
+    def show_end(self, outcomes: Sequence[Outcome]) -> None:
+        """Show what the ranks did, all of which have learned."""
+        reports = [outcome.report for outcome in outcomes]
+        self._show(max(one.n_rounds for one in reports), sum(one.n_bytes for one in reports))
+
+    def _show(self, n_rounds: int, n_bytes: int) -> None:
+        show(FitProgress(n_rounds, n_bytes, time.monotonic() - self._start, len(self._addresses)))
+
     def _watch(self) -> list[Outcome]:
         """Wait for the ranks; if a worker is lost, wake the others and take what they have saved."""
         gone: set[str] = set()
@@ -236,14 +249,8 @@ class _Attempt:
         progress = progress_of(self._client, self._fit, self._addresses)
         if not progress:
             return
-        show(
-            FitProgress(
-                max(rank.n_rounds for rank in progress.values()),
-                sum(rank.n_bytes for rank in progress.values()),
-                now - self._start,
-                len(self._addresses),
-            )
-        )
+        ranks = progress.values()
+        self._show(max(rank.n_rounds for rank in ranks), sum(rank.n_bytes for rank in ranks))
         if late := self._stalls.stalled(progress, now):
             step = progress[late[0]].n_exchanges
             where = "; ".join(f"worker {address} with {self._partitions(address)}" for address in late)
@@ -297,6 +304,8 @@ def _run_rank(task: RankTask, seat: Seat, parts: list[Part], shared: Any, saved:
     finally:
         post.close(lost=why is not None)
     seconds = time.perf_counter() - start
-    report = ClusterReport(seat.size, peers.n_bytes, peers.n_exchanges, peers.exchange_seconds, seconds)
+    report = ClusterReport(
+        seat.size, peers.n_bytes, peers.n_exchanges, peers.exchange_seconds, seconds, n_rounds=len(kept)
+    )
     # All ranks learn the same. A second one hands it over, too, in case that the first is lost before it has.
     return Outcome(learned if seat.rank < _N_ANSWERS else None, why, kept if why else [], report)

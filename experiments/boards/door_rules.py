@@ -42,6 +42,8 @@ TABLES = (
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 N_FOLDS = 5
 PREFERRED = "MiserCascadeClassifier"
+# A cascade of depth 3 whose other parameters are the defaults of the method, as it is named by `key_of`.
+DEPTH_THREE = {"budget_kind": "mean", "max_depth": "3"}
 Rows = NDArray[np.float64]
 
 
@@ -65,7 +67,7 @@ def table_of(name: str, seed: int) -> tuple[pd.DataFrame, NDArray[np.int64], lis
 def settings_of(context: SweepContext) -> list[Candidate]:
     """Return what the default set was chosen from, the default set itself first."""
     wide: list[Any] = [
-        ("MiserCascadeClassifier", {"max_depth": [4, 2, 1], "budget_kind": ["mean"]}),
+        (PREFERRED, {"max_depth": [4, 3, 2, 1], "budget_kind": ["mean"]}),
         "EarlyExitClassifier",
         ("PrunedForestClassifier", {"growth_tradeoff": [0.1, 1.0, 3.0, 10.0], "max_features": [None]}),
         ("BudgetTreeClassifier", {"budget": [None], "max_depth": [4]}),
@@ -257,12 +259,16 @@ def page(kept: Path) -> str:
     def cascades(one: Any) -> bool:
         return lean(one) and one["method"] == PREFERRED
 
+    def of_defaults(one: Any) -> bool:
+        return bool(one["key"] == f"{PREFERRED} {sorted(DEPTH_THREE.items())}")
+
     base = of(lean, paired())
     methods = sorted({one["method"] for result in results for one in result["settings"]})
     sets = [
         line("the default set", base, base),
         line("all that was tried", of(everything, paired()), base),
         line("the cascades of the default set alone", of(cascades, paired()), base),
+        line("one of depth 3 with 255 bins and steps of 0.1 alone", of(of_defaults, paired()), base),
     ]
     for method in methods:
         in_set = any(

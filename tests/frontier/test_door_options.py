@@ -77,9 +77,17 @@ def test_refit_takes_one_fit_and_the_new_rows(heart, door):
     assert again.spend(heart.X[:200]).mean() > 20.0
     assert again.growth_ == door.growth_
     assert 0.6 < again.chosen_.score < 0.9
+    assert {**door.chosen_.params, **again.chosen_.params} == again.chosen_.params
     # The first model is as it was.
     assert door.spend(heart.X).mean() <= 40.0
     assert np.mean(again.predict(heart.X) == heart.y) > 0.7
+
+
+def test_the_frontier_of_a_refit_hands_out_models_of_the_new_rows(heart, door):
+    again = door.refit(heart.X[:200], heart.y[:200])
+    made = [point.model for point in again.frontier_ if point.model is not None]
+    assert len(made) > 10
+    assert all(model.fitted_.forest is again.model_.fitted_.forest for model in made)
 
 
 def test_a_mixture_never_takes_a_variant_with_a_cap_of_its_own(heart):

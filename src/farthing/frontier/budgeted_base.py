@@ -282,7 +282,8 @@ class BudgetedBase(BudgetedEstimator):
             found = deliver_again(
                 fitted.model, fitted.path, rows, budget, hard=self.budget_kind == "hard", growth=fitted.growth
             )
-        found = replace(found, chosen=replace(found.chosen, method=fitted.chosen.method))
+        params = {**fitted.chosen.params, **found.chosen.params}
+        found = replace(found, chosen=replace(found.chosen, method=fitted.chosen.method, params=params))
         again._adopt(found, fitted.frontier, rows, budget, time.time())
         return again
 

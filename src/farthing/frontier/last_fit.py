@@ -66,13 +66,13 @@ class Delivery:
     growth: float = 1.0
 
     def with_models(self, frontier: Frontier) -> Frontier:
-        """Return a frontier whose points of this fit can hand out their models, fitted on all rows."""
+        """Return a frontier whose points of this fit, and no others, hand out models fitted on all rows."""
         fixed = {k: v for k, v in self.chosen.params.items() if all(k not in p.params for p in self.path)}
         made = {_named({**fixed, **point.params}): point.params for point in self.path}
         points = [
             replace(point, source=partial(variant_of, self.model, made[_named(point.params)]))
             if point.method == self.chosen.method and _named(point.params) in made
-            else point
+            else replace(point, source=None)
             for point in frontier.points
         ]
         return replace(frontier, points=tuple(points))

@@ -196,9 +196,9 @@ class Post:
 
     async def _sent(self) -> None:
         """Wait until all messages are on their way; raise PeerLost if a peer is lost."""
-        if self._sending:
-            await asyncio.wait(self._sending)
-            self._sending.clear()
+        if sending := [task for task in self._sending if not task.done()]:
+            await asyncio.wait(sending)
+        self._sending.clear()
         if self._lost is not None:
             raise PeerLost(self._lost)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from farthing.distributed.exchange import WorkerPeers
 from farthing.distributed.waiting import IDLE_CPU
@@ -61,11 +61,32 @@ class FitProgress:
     n_workers: int
 
 
-_show: ContextVar[Callable[[FitProgress], None] | None] = ContextVar("farthing_show", default=None)
+@dataclass(frozen=True, slots=True)
+class ReadProgress:
+    """How far a fit is with the reading of its partitions.
+
+    Parameters
+    ----------
+    n_binned : int
+        Partitions that are binned.
+    n_parts : int
+        All partitions.
+    seconds : float
+        Since the fit began.
+    """
+
+    n_binned: int
+    n_parts: int
+    seconds: float
+
+
+Show: TypeAlias = Callable[[FitProgress | ReadProgress], None]
+
+_show: ContextVar[Show | None] = ContextVar("farthing_show", default=None)
 
 
 @contextmanager
-def showing(show: Callable[[FitProgress], None]) -> Iterator[None]:
+def showing(show: Show) -> Iterator[None]:
     """Call ``show`` with the progress of fits in a ``with`` block, now and then and at the end of each."""
     token = _show.set(show)
     try:
@@ -74,7 +95,7 @@ def showing(show: Callable[[FitProgress], None]) -> Iterator[None]:
         _show.reset(token)
 
 
-def show(progress: FitProgress) -> None:
+def show(progress: FitProgress | ReadProgress) -> None:
     """Hand progress to whoever wants to see it."""
     found = _show.get()
     if found is not None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import dask
 import pytest
-from distributed import Client, get_worker
+from distributed import Client, LocalCluster, get_worker
 from tests.distributed.tables import assert_same_bits, cut_array, numbers
 
 from farthing.boosting import GreedyMiserRegressor
@@ -108,6 +108,20 @@ def test_two_fits_at_once(on_cluster: Client) -> None:
             assert_same_bits(alone, together)
 
 
+def test_workers_in_this_process() -> None:
+    """They hand over memory as it is, and a peer adds into what it gets."""
+    X, y, _ = numbers(600)
+    alone = GreedyMiserRegressor(**PARAMS).fit(X, y)
+    with (
+        LocalCluster(n_workers=3, threads_per_worker=1, processes=False, dashboard_address=":0") as threads,
+        Client(threads, set_as_default=False) as client,
+        client.as_current(),
+    ):
+        together = GreedyMiserRegressor(**PARAMS).fit(cut_array(X, CUTS), cut_array(y, CUTS))
+    assert together.cluster_report_.n_workers == 3
+    assert_same_bits(alone, together)
+
+
 def test_stall_names_worker_and_partition(on_cluster: Client, tmp_path: Path) -> None:
     def sleep() -> None:
         time.sleep(12)
@@ -171,8 +185,6 @@ def test_what_is_progress(later: dict[str, RankProgress], stalled: list[str]) ->
 
 
 def test_no_workers() -> None:
-    from distributed import LocalCluster  # noqa: PLC0415
-
     X, y, _ = numbers(60)
     with (
         LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as empty,

@@ -221,7 +221,10 @@ class Post:
     def _call(
         self, to: int, when: When, numbers: NDArray[Any], *, reply: bool
     ) -> Coroutine[Any, Any, str | None]:
-        call: Coroutine[Any, Any, str | None] = self._worker.rpc(self._seat.addresses[to]).farthing_bring(
+        address = self._seat.addresses[to]
+        if address.startswith("inproc://"):  # the peer would add into this very memory
+            numbers = numbers.copy()
+        call: Coroutine[Any, Any, str | None] = self._worker.rpc(address).farthing_bring(
             fit=self._seat.fit,
             to=to,
             step=when[0],

@@ -102,24 +102,27 @@ def show(progress: FitProgress | ReadProgress) -> None:
         found(progress)
 
 
-# On a worker: the ranks that run, by fit.
-_running: dict[str, tuple[WorkerPeers, list[Any]]] = {}
+# In this process: the ranks that run, by fit and address of their worker.
+_running: dict[tuple[str, str], tuple[WorkerPeers, list[Any]]] = {}
 
 
 @contextmanager
 def telling(worker: Worker, fit: str, peers: WorkerPeers, saved: list[Any]) -> Iterator[None]:
     """Tell the progress of a rank with the heartbeats of its worker."""
     worker.metrics.setdefault(_METRIC, _metric)
-    _running[fit] = peers, saved
+    place = fit, worker.address
+    _running[place] = peers, saved
     try:
         yield
     finally:
-        del _running[fit]
+        del _running[place]
 
 
-def _metric(_: Worker) -> dict[str, list[int]]:
+def _metric(worker: Worker) -> dict[str, list[int]]:
     return {
-        fit: [peers.n_exchanges, len(saved), peers.n_bytes] for fit, (peers, saved) in list(_running.items())
+        fit: [peers.n_exchanges, len(saved), peers.n_bytes]
+        for (fit, address), (peers, saved) in list(_running.items())
+        if address == worker.address
     }
 
 

@@ -288,7 +288,7 @@ def progress_line(progress: FitProgress | ReadProgress) -> str:
     if hasattr(progress, "n_binned"):
         return f"{progress.n_binned} of {progress.n_parts} partitions read, {progress.seconds:.1f} s"
     rounds, workers = (
-        _counted(n, what) for n, what in ((progress.n_rounds, "round"), (progress.n_workers, "worker"))
+        counted(n, what) for n, what in ((progress.n_rounds, "round"), (progress.n_workers, "worker"))
     )
     return f"{rounds} of trees, {bytes_text(progress.n_bytes)} moved, {progress.seconds:.1f} s, {workers}"
 
@@ -304,5 +304,12 @@ def bytes_text(n_bytes: int) -> str:
     return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.1f} kB"
 
 
-def _counted(n: int, what: str) -> str:
+def counted(n: int, what: str) -> str:
+    """Return a number of things.
+
+    Examples
+    --------
+    >>> counted(1, "tree"), counted(2, "tree")
+    ('1 tree', '2 trees')
+    """
     return f"{n} {what}" if n == 1 else f"{n} {what}s"

@@ -17,6 +17,7 @@ from farthing.cli.cluster import (
     WorkerMemory,
     Workers,
     bytes_text,
+    counted,
     fit_on_cluster,
 )
 from farthing.cli.destinations import check_destination, check_report
@@ -205,8 +206,8 @@ def _tell_of_cluster(model: Any, output: Path, *, as_json: bool) -> None:
         "losses": report.n_losses,
     }
     text = (
-        f"{payload['method']}: {payload['n_trees']} trees on {report.n_workers} workers in "
-        f"{report.seconds:.1f} s after binning; the first of them moved {bytes_text(report.n_bytes)}.\n"
+        f"{payload['method']}: {counted(payload['n_trees'], 'tree')} on "
+        f"{counted(report.n_workers, 'worker')} in {report.seconds:.1f} s after binning; the first of them moved {bytes_text(report.n_bytes)}.\n"
         f"The model is in {output}."
     )
     emit(payload, text, as_json=as_json)

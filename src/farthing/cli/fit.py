@@ -205,9 +205,10 @@ def _tell_of_cluster(model: Any, output: Path, *, as_json: bool) -> None:
         "seconds": report.seconds,
         "losses": report.n_losses,
     }
+    trees, workers = counted(payload["n_trees"], "tree"), counted(report.n_workers, "worker")
     text = (
-        f"{payload['method']}: {counted(payload['n_trees'], 'tree')} on "
-        f"{counted(report.n_workers, 'worker')} in {report.seconds:.1f} s after binning; the first of them moved {bytes_text(report.n_bytes)}.\n"
+        f"{payload['method']}: {trees} on {workers} in {report.seconds:.1f} s after binning; "
+        f"the first of them moved {bytes_text(report.n_bytes)}.\n"
         f"The model is in {output}."
     )
     emit(payload, text, as_json=as_json)

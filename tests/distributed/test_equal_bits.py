@@ -40,7 +40,9 @@ ESTIMATORS: dict[str, tuple[Any, str, bool]] = {
     "miser, rows pay": (GreedyMiserRegressor(**MISER, charge="row", budget=2.5), "numbers", False),
     "miser, sampled": (GreedyMiserRegressor(**MISER, subsample=0.6, random_state=1), "numbers", True),
     "miser, classes": (GreedyMiserClassifier(**MISER, charge="row"), "classes", False),
+    "miser, classes, one owner": (GreedyMiserClassifier(**MISER), "classes", False),
     "miser, ranks": (GreedyMiserRanker(**MISER), "grades", False),
+    "miser, ranks, rows pay": (GreedyMiserRanker(**MISER, charge="row"), "grades", False),
     "boosting": (GradientBoostingRegressor(n_estimators=2, max_leaf_nodes=4), "numbers", False),
     "tree": (BudgetTreeClassifier(max_depth=3), "classes", False),
     "forest": (

@@ -18,24 +18,31 @@ from farthing.distributed.post import PeerLost, Post, Seat
 
 
 class Connections:
-    """A worker as far as a post knows one; its calls fail at random, before or after they arrive."""
+    """A worker as far as a post knows one; its calls fail at random, before or after they arrive.
+
+    A call that asks for no answer may be lost without an error.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, seed: int, share_broken: float) -> None:
         self.loop = SimpleNamespace(asyncio_loop=loop)
         self._random = random.Random(seed)
         self._share_broken = share_broken
+        self.n_answered = 0
 
     def rpc(self, address: str) -> Any:
         return SimpleNamespace(farthing_bring=self._bring)
 
-    async def _bring(self, *, numbers: Any, **message: Any) -> str:
+    async def _bring(self, *, numbers: Any, reply: bool, **message: Any) -> str | None:
         await asyncio.sleep(self._random.choice([0, 0.0005]))
+        self.n_answered += reply
         if self._random.random() < self._share_broken:
+            if not reply and self._random.random() < 0.5:
+                return None
             raise OSError("before it arrived")
         answer = post._handle(numbers=numbers.data.copy(), **message)
         if self._random.random() < self._share_broken:
             raise OSError("after it arrived")
-        return answer
+        return answer if reply else None
 
 
 def make_posts(size: int, loop: asyncio.AbstractEventLoop, share_broken: float = 0.0) -> list[Post]:
@@ -75,6 +82,7 @@ def test_all_ranks_get_the_total(size: int, length: int, seed: int, share_broken
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exchange, "_LONG", 8)
         patch.setattr(post, "_RETRY_AFTER", (0.0001, 0.001))
+        patch.setattr(post, "_REPEAT_AFTER", 0.002)
         found = asyncio.run(run())
     for totals in found:
         np.testing.assert_array_equal(totals[0], brought[0].sum(axis=0))
@@ -92,6 +100,22 @@ def test_long_arrays_are_sent_twice_at_most(size: int) -> None:
 
     for n_bytes in asyncio.run(run()):  # sent and received
         assert n_bytes == 4 * 8 * exchange._LONG * (size - 1) // size
+
+
+def test_only_the_first_call_and_large_ones_are_answered() -> None:
+    async def run() -> list[int]:
+        posts = make_posts(2, asyncio.get_running_loop())
+
+        async def rank(mine: Post) -> int:
+            for step, length in enumerate((3, 3, 3, 1000)):
+                await combine(mine, mine._seat, step + 1, "sum", np.ones(length))
+            return mine._worker.n_answered  # type: ignore[attr-defined,no-any-return]
+
+        return await asyncio.gather(*map(rank, posts))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(post, "_MOST_UNANSWERED", 100)
+        assert asyncio.run(run()) == [2, 2]
 
 
 def test_those_who_wait_are_woken() -> None:

@@ -74,6 +74,22 @@ ESTIMATORS = {
         GreedyMiserClassifier(**MISER, monotonic_cst=[1, -1, 0, 0, 0], subsample=0.7, random_state=3),
         "two",
     ),
+    "monotonic, rows pay": (
+        GreedyMiserRegressor(
+            **MISER, charge="row", monotonic_cst=[1, -1, 0, 0, 0], subsample=0.7, random_state=3
+        ),
+        "numbers",
+    ),
+    "monotonic boosting": (
+        GradientBoostingRegressor(n_estimators=3, max_leaf_nodes=6, monotonic_cst=[1, 0, -1, 0, 0]),
+        "numbers",
+    ),
+    "monotonic forest": (
+        BudgetForestClassifier(
+            n_estimators=2, max_depth=3, monotonic_cst=[1, 0, 0, -1, 0], budget=4.0, random_state=0
+        ),
+        "two",
+    ),
     "monotonic tree": (BudgetTreeClassifier(max_depth=4, monotonic_cst=[1, 0, 0, -1, 0]), "two"),
     "tree": (BudgetTreeClassifier(max_depth=4), "three"),
     "tree, error prices": (
@@ -208,11 +224,19 @@ def test_bins_of_blocks_of_columns(
     assert_same_bits(alone, together)
 
 
-def test_rankings(on_cluster: Client) -> None:
+@pytest.mark.parametrize(
+    "others",
+    [
+        {},
+        {"charge": "row", "budget": 3.0},
+        {"charge": "row", "subsample": 0.7, "monotonic_cst": [1, -1, 0, 0, 0]},
+    ],
+)
+def test_rankings(on_cluster: Client, others: dict[str, Any]) -> None:
     X, y, _ = numbers(600, seed=4)
     grades = np.clip(np.round(y), 0, 3)
     qid = np.arange(600) // 20
-    estimator = GreedyMiserRanker(n_estimators=2, max_depth=2, tradeoff=0.001, relative=True)
+    estimator = GreedyMiserRanker(**MISER, random_state=0, **others)
     alone = clone(estimator).fit(X, grades, qid)
     together = clone(estimator).fit(*(cut_array(part, [200, 440]) for part in (X, grades, qid)))
     assert_same_bits(alone, together)

@@ -11,11 +11,11 @@ from typing import Any
 
 import dask
 import pytest
-from distributed import Client, get_worker
+from distributed import Client, LocalCluster, get_worker
 from tests.distributed.tables import assert_same_bits, cut_array, numbers
 
 from farthing.boosting import GreedyMiserRegressor
-from farthing.distributed.progress import FitProgress, RankProgress, StallWatch, showing
+from farthing.distributed.progress import FitProgress, RankProgress, ReadProgress, StallWatch, showing
 from farthing.errors import ClusterError
 from farthing.learning.losses import SQUARED, Loss
 
@@ -108,6 +108,20 @@ def test_two_fits_at_once(on_cluster: Client) -> None:
             assert_same_bits(alone, together)
 
 
+def test_workers_in_this_process() -> None:
+    """They hand over memory as it is, and a peer adds into what it gets."""
+    X, y, _ = numbers(600)
+    alone = GreedyMiserRegressor(**PARAMS).fit(X, y)
+    with (
+        LocalCluster(n_workers=3, threads_per_worker=1, processes=False, dashboard_address=":0") as threads,
+        Client(threads, set_as_default=False) as client,
+        client.as_current(),
+    ):
+        together = GreedyMiserRegressor(**PARAMS).fit(cut_array(X, CUTS), cut_array(y, CUTS))
+    assert together.cluster_report_.n_workers == 3
+    assert_same_bits(alone, together)
+
+
 def test_stall_names_worker_and_partition(on_cluster: Client, tmp_path: Path) -> None:
     def sleep() -> None:
         time.sleep(12)
@@ -127,15 +141,31 @@ def test_stall_names_worker_and_partition(on_cluster: Client, tmp_path: Path) ->
 def test_progress_is_shown(on_cluster: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("farthing.distributed.ranks._LOOK_CLOSELY_EVERY", 0.1)
     X, y, _ = numbers(600)
-    shown: list[FitProgress] = []
+    shown: list[Any] = []
     with showing(shown.append):
         GreedyMiserRegressor(n_estimators=80, max_depth=3).fit(cut_array(X, CUTS), cut_array(y, CUTS))
-    assert shown
+    shown = [progress for progress in shown if isinstance(progress, FitProgress)]
     last = shown[-1]
     assert last.n_workers == 3
-    assert 0 < last.n_rounds <= 80
+    assert last.n_rounds == 80
     assert last.n_bytes > 0
     assert [progress.n_rounds for progress in shown] == sorted(progress.n_rounds for progress in shown)
+
+
+def test_reading_is_shown(on_cluster: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("farthing.distributed.waiting._TELL_EVERY", 0.05)
+    X, y, _ = numbers(600)
+
+    def slow(block: Any) -> Any:
+        time.sleep(0.3)
+        return block
+
+    shown: list[Any] = []
+    with showing(shown.append):
+        GreedyMiserRegressor(n_estimators=1).fit(cut_array(X, [300]).map_blocks(slow), cut_array(y, [300]))
+    read = [progress for progress in shown if isinstance(progress, ReadProgress)]
+    assert read
+    assert all(progress.n_parts == 2 and progress.seconds > 0 for progress in read)
 
 
 @pytest.mark.parametrize(
@@ -155,8 +185,6 @@ def test_what_is_progress(later: dict[str, RankProgress], stalled: list[str]) ->
 
 
 def test_no_workers() -> None:
-    from distributed import LocalCluster  # noqa: PLC0415
-
     X, y, _ = numbers(60)
     with (
         LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as empty,

@@ -20,7 +20,7 @@ from farthing.cli.task import Task, guess_task, guess_task_of_numbers
 from farthing.errors import FileError, TableError
 
 if TYPE_CHECKING:
-    from farthing.distributed.progress import FitProgress
+    from farthing.distributed.progress import FitProgress, ReadProgress
 
 ClusterAddress = Annotated[
     str | None,
@@ -270,11 +270,11 @@ def _parameters(settings: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _print_progress(progress: FitProgress) -> None:
+def _print_progress(progress: FitProgress | ReadProgress) -> None:
     typer.echo(progress_line(progress), err=True)
 
 
-def progress_line(progress: FitProgress) -> str:
+def progress_line(progress: FitProgress | ReadProgress) -> str:
     """Return a line on how far a fit is.
 
     Examples
@@ -282,9 +282,13 @@ def progress_line(progress: FitProgress) -> str:
     >>> from types import SimpleNamespace
     >>> progress_line(SimpleNamespace(n_rounds=20, n_bytes=3_000_000, seconds=7.2, n_workers=4))
     '20 rounds of trees, 3.0 MB moved, 7.2 s, 4 workers'
+    >>> progress_line(SimpleNamespace(n_binned=12, n_parts=200, seconds=4.0))
+    '12 of 200 partitions read, 4.0 s'
     """
+    if hasattr(progress, "n_binned"):
+        return f"{progress.n_binned} of {progress.n_parts} partitions read, {progress.seconds:.1f} s"
     rounds, workers = (
-        _counted(n, what) for n, what in ((progress.n_rounds, "round"), (progress.n_workers, "worker"))
+        counted(n, what) for n, what in ((progress.n_rounds, "round"), (progress.n_workers, "worker"))
     )
     return f"{rounds} of trees, {bytes_text(progress.n_bytes)} moved, {progress.seconds:.1f} s, {workers}"
 
@@ -300,5 +304,12 @@ def bytes_text(n_bytes: int) -> str:
     return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.1f} kB"
 
 
-def _counted(n: int, what: str) -> str:
+def counted(n: int, what: str) -> str:
+    """Return a number of things.
+
+    Examples
+    --------
+    >>> counted(1, "tree"), counted(2, "tree")
+    ('1 tree', '2 trees')
+    """
     return f"{n} {what}" if n == 1 else f"{n} {what}s"

@@ -17,6 +17,7 @@ from farthing.cli.cluster import (
     WorkerMemory,
     Workers,
     bytes_text,
+    counted,
     fit_on_cluster,
 )
 from farthing.cli.destinations import check_destination, check_report
@@ -204,9 +205,10 @@ def _tell_of_cluster(model: Any, output: Path, *, as_json: bool) -> None:
         "seconds": report.seconds,
         "losses": report.n_losses,
     }
+    trees, workers = counted(payload["n_trees"], "tree"), counted(report.n_workers, "worker")
     text = (
-        f"{payload['method']}: {payload['n_trees']} trees on {report.n_workers} workers in "
-        f"{report.seconds:.1f} s after binning; the first of them moved {bytes_text(report.n_bytes)}.\n"
+        f"{payload['method']}: {trees} on {workers} in {report.seconds:.1f} s after binning; "
+        f"the first of them moved {bytes_text(report.n_bytes)}.\n"
         f"The model is in {output}."
     )
     emit(payload, text, as_json=as_json)

@@ -61,9 +61,9 @@ async def combine(post: Post, seat: Seat, step: int, operation: str, numbers: ND
     numbers : ndarray, shape (n,)
         Those of this rank.
     """
-    await post.arrived()  # what was sent in earlier exchanges: nearly always long ago
     # A copy: the owner's memory may be gone before the last message is sent.
-    return await _Exchange(post, seat, step, _OPERATIONS[operation]).combine(post.copied(numbers))
+    copy = await post.begin(step, numbers)
+    return await _Exchange(post, seat, step, _OPERATIONS[operation]).combine(copy)
 
 
 class _Exchange:

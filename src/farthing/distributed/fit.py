@@ -28,6 +28,7 @@ from farthing.distributed.passes import (
     sample,
     summarize,
 )
+from farthing.distributed.progress import ReadProgress, show
 from farthing.distributed.ranks import Outcome, RankTask, run_ranks
 from farthing.distributed.waiting import alive_workers, finished, gathered
 from farthing.errors import ClusterError, TableError
@@ -143,7 +144,12 @@ def fit_collection(
     places = _places(counts, np.empty(0, dtype=np.int64) if hold_out is None else hold_out(whole.n_rows))
     whole = replace(whole, n_rows=whole.n_rows - sum(len(place.held) for place in places))
     rules = fit.learn_rules(whole, counts, places, max_bins)
-    parts = finished(fit.client, fit.bin(whole, counts, places, rules))
+    binned = fit.bin(whole, counts, places, rules)
+
+    def tell(n_binned: int) -> None:
+        show(ReadProgress(n_binned, len(binned), time.perf_counter() - start))
+
+    parts = finished(fit.client, binned, tell)
     pass_seconds = time.perf_counter() - start
     job = _JoinAndLearn(whole, max_bins, learn, has_held_out=hold_out is not None)
     outcome = run_ranks(fit.client, parts, RankTask(job, whole.n_rows), rules)

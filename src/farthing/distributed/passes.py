@@ -215,11 +215,11 @@ def sample(
     """Return some of the training rows, encoded, in blocks of columns; the bins are learned from them."""
     X, _, weights, _ = rows
     with naming(place.number):
-        values = reading.values(X, schema)
-        rows_kept = np.flatnonzero(_kept(weights, len(values)))
+        rows_kept = np.flatnonzero(_kept(weights, X.shape[0]))
         place.check(len(rows_kept))
-        wanted = np.delete(rows_kept, place.held)[picked]
-        return [values[wanted, begin:end] for begin, end in pairwise(cuts)]
+        # The other rows are looked at when they are binned.
+        values = reading.values(take_rows(X, np.delete(rows_kept, place.held)[picked]), schema)
+        return [np.ascontiguousarray(values[:, begin:end]) for begin, end in pairwise(cuts)]
 
 
 def learn_rules(samples: list[NDArray[np.floating]], schema: Schema, max_bins: int) -> BinRules:
@@ -258,6 +258,11 @@ def bin_partition(reading: Reading, place: Place, rows: RawRows, whole: Whole, r
             else None,
             content_keys(training) if reading.keeps_contents else None,
         )
+
+
+def take_rows(X: Any, places: NDArray[np.int64]) -> Any:
+    """Return some rows of a partition, by their places in it."""
+    return X.iloc[places] if hasattr(X, "iloc") else X[places]
 
 
 @contextmanager

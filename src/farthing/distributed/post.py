@@ -3,6 +3,9 @@
 Messages are calls of a handler from worker to worker; the scheduler sees none of them. A message is entered
 by its step and phase, so a call whose connection broke is made again, and changes nothing if the first one
 arrived: whether a worker is lost is for the scheduler to say, never for a peer.
+
+Once a peer has answered, calls of it ask for no answer: what it sends next says that it has received them. So
+those of the last two steps are kept, and are made again, with an answer, if nothing comes for a while.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future as ThreadFuture
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
@@ -28,6 +32,10 @@ _HANDLER: Final = "farthing_bring"
 _LOOK_EVERY: Final = 1.0
 # Between two calls of a post that is not there yet, or whose connection broke: from, to.
 _RETRY_AFTER: Final = (0.005, 1.0)
+# How long a rank waits for a message before it repeats its own, in seconds.
+_REPEAT_AFTER: Final = 1.0
+# Messages of more bytes are always answered: that costs nothing beside them, and to repeat one would.
+_MOST_UNANSWERED: Final = 2**23
 # How long the post of a finished rank answers a peer whose connection broke, in seconds.
 _LINGER: Final = 60.0
 
@@ -125,7 +133,10 @@ class Post:
         self._taken: When = (0, 0)
         self._awaited: asyncio.Future[None] | None = None
         self._sending: set[asyncio.Task[None]] = set()
-        self._outbox: NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
+        # The peers that have answered, and what may not have arrived: to whom, when, what.
+        self._reached: set[int] = set()
+        self._unanswered: list[tuple[int, When, NDArray[Any]]] = []
+        self._outboxes = [np.empty(0, dtype=np.uint8)] * 2
         self._lost: str | None = None
         _posts[seat.fit, seat.rank] = self
 
@@ -141,37 +152,63 @@ class Post:
 
     async def take(self, when: When) -> NDArray[Any]:
         """Wait for a message; raise PeerLost if it will not come."""
-        while when not in self._arrived:
-            if self._lost is not None:
-                raise PeerLost(self._lost)
-            self._awaited = self._loop.create_future()
-            await self._awaited
+        timer = self._loop.call_later(_REPEAT_AFTER, self._repeat)
+        try:
+            while when not in self._arrived:
+                if self._lost is not None:
+                    raise PeerLost(self._lost)
+                self._awaited = self._loop.create_future()
+                await self._awaited
+        finally:
+            timer.cancel()
         self._taken = when
         numbers = self._arrived.pop(when)
         self.n_bytes += numbers.nbytes
         return numbers
 
-    def copied(self, numbers: NDArray[Any]) -> NDArray[Any]:
-        """Return a copy that lasts until the next one is made: after `arrived`, nobody needs it."""
-        if numbers.nbytes > self._outbox.nbytes:
-            self._outbox = np.empty(numbers.nbytes, dtype=np.uint8)
-        copy = self._outbox[: numbers.nbytes].view(numbers.dtype)
+    async def begin(self, step: int, numbers: NDArray[Any]) -> NDArray[Any]:
+        """Begin an exchange; return a copy of the numbers that lasts until the next but one.
+
+        A rank that is there has finished the last exchange but one with all that it sends to, so they have
+        received what it sent then.
+        """
+        await self._sent()
+        self._unanswered = [message for message in self._unanswered if message[1][0] >= step - 1]
+        place = step % len(self._outboxes)
+        if numbers.nbytes > self._outboxes[place].nbytes:
+            self._outboxes[place] = np.empty(numbers.nbytes, dtype=np.uint8)
+        copy = self._outboxes[place][: numbers.nbytes].view(numbers.dtype)
         copy[:] = numbers
         return copy
 
     def send(self, to: int, when: When, numbers: NDArray[Any]) -> None:
-        """Send a message, without waiting for its arrival: `arrived` does that."""
+        """Send a message, without waiting for its arrival."""
         self.n_bytes += numbers.nbytes
-        task = self._loop.create_task(self._send(to, when, numbers))
-        self._sending.add(task)
+        quietly = to in self._reached and numbers.nbytes <= _MOST_UNANSWERED
+        if quietly:
+            self._unanswered.append((to, when, numbers))
+        self._start(self._tell(to, when, numbers) if quietly else self._send(to, when, numbers))
 
     async def arrived(self) -> None:
         """Wait until all messages have arrived; raise PeerLost if one will not."""
-        if self._sending:
-            await asyncio.wait(self._sending)
-            self._sending.clear()
+        self._repeat()
+        await self._sent()
+
+    async def _sent(self) -> None:
+        """Wait until all messages are on their way; raise PeerLost if a peer is lost."""
+        if sending := [task for task in self._sending if not task.done()]:
+            await asyncio.wait(sending)
+        self._sending.clear()
         if self._lost is not None:
             raise PeerLost(self._lost)
+
+    def _repeat(self) -> None:
+        for message in self._unanswered:
+            self._start(self._send(*message))
+        self._unanswered.clear()
+
+    def _start(self, sending: Coroutine[Any, Any, None]) -> None:
+        self._sending.add(self._loop.create_task(sending))
 
     def leave(self, why: str) -> None:
         """Wake whoever waits here: a rank is lost."""
@@ -181,19 +218,41 @@ class Post:
         for task in self._sending:
             task.cancel()
 
+    def _call(
+        self, to: int, when: When, numbers: NDArray[Any], *, reply: bool
+    ) -> Coroutine[Any, Any, str | None]:
+        address = self._seat.addresses[to]
+        if address.startswith("inproc://"):  # the peer would add into this very memory
+            numbers = numbers.copy()
+        call: Coroutine[Any, Any, str | None] = self._worker.rpc(address).farthing_bring(
+            fit=self._seat.fit,
+            to=to,
+            step=when[0],
+            phase=when[1],
+            numbers=to_serialize(numbers),
+            reply=reply,
+        )
+        return call
+
+    async def _tell(self, to: int, when: When, numbers: NDArray[Any]) -> None:
+        """Call a rank without an answer."""
+        with suppress(OSError):  # it is repeated if the rank has not received it
+            await self._call(to, when, numbers, reply=False)
+
     async def _send(self, to: int, when: When, numbers: NDArray[Any]) -> None:
         """Call a rank that may not have begun, or be out of reach for a while, until it answers."""
         pause, longest = _RETRY_AFTER
         while self._lost is None and self._is_wanted():
             try:
-                answer = await self._worker.rpc(self._seat.addresses[to]).farthing_bring(
-                    fit=self._seat.fit, to=to, step=when[0], phase=when[1], numbers=to_serialize(numbers)
-                )
+                answer = await self._call(to, when, numbers, reply=True)
             except OSError:  # the scheduler knows whether that worker is lost, and the client says so
                 answer = None
             except Exception as error:  # the rank does not wait for this, and has to know
                 return self.leave(f"worker {self._seat.addresses[to]} did not take a message: {error!r}")
             if answer == "OK":
+                self._reached.add(to)
+                return
+            if answer == "absent" and to in self._reached:  # it has ended, and not without this message
                 return
             await asyncio.sleep(pause)
             pause = min(2 * pause, longest)

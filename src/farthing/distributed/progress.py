@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from farthing.distributed.exchange import WorkerPeers
 from farthing.distributed.waiting import IDLE_CPU
@@ -61,11 +61,32 @@ class FitProgress:
     n_workers: int
 
 
-_show: ContextVar[Callable[[FitProgress], None] | None] = ContextVar("farthing_show", default=None)
+@dataclass(frozen=True, slots=True)
+class ReadProgress:
+    """How far a fit is with the reading of its partitions.
+
+    Parameters
+    ----------
+    n_binned : int
+        Partitions that are binned.
+    n_parts : int
+        All partitions.
+    seconds : float
+        Since the fit began.
+    """
+
+    n_binned: int
+    n_parts: int
+    seconds: float
+
+
+Show: TypeAlias = Callable[[FitProgress | ReadProgress], None]
+
+_show: ContextVar[Show | None] = ContextVar("farthing_show", default=None)
 
 
 @contextmanager
-def showing(show: Callable[[FitProgress], None]) -> Iterator[None]:
+def showing(show: Show) -> Iterator[None]:
     """Call ``show`` with the progress of fits in a ``with`` block, now and then and at the end of each."""
     token = _show.set(show)
     try:
@@ -74,31 +95,34 @@ def showing(show: Callable[[FitProgress], None]) -> Iterator[None]:
         _show.reset(token)
 
 
-def show(progress: FitProgress) -> None:
+def show(progress: FitProgress | ReadProgress) -> None:
     """Hand progress to whoever wants to see it."""
     found = _show.get()
     if found is not None:
         found(progress)
 
 
-# On a worker: the ranks that run, by fit.
-_running: dict[str, tuple[WorkerPeers, list[Any]]] = {}
+# In this process: the ranks that run, by fit and address of their worker.
+_running: dict[tuple[str, str], tuple[WorkerPeers, list[Any]]] = {}
 
 
 @contextmanager
 def telling(worker: Worker, fit: str, peers: WorkerPeers, saved: list[Any]) -> Iterator[None]:
     """Tell the progress of a rank with the heartbeats of its worker."""
     worker.metrics.setdefault(_METRIC, _metric)
-    _running[fit] = peers, saved
+    place = fit, worker.address
+    _running[place] = peers, saved
     try:
         yield
     finally:
-        del _running[fit]
+        del _running[place]
 
 
-def _metric(_: Worker) -> dict[str, list[int]]:
+def _metric(worker: Worker) -> dict[str, list[int]]:
     return {
-        fit: [peers.n_exchanges, len(saved), peers.n_bytes] for fit, (peers, saved) in list(_running.items())
+        fit: [peers.n_exchanges, len(saved), peers.n_bytes]
+        for (fit, address), (peers, saved) in list(_running.items())
+        if address == worker.address
     }
 
 

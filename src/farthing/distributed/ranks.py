@@ -14,6 +14,7 @@ from distributed import Client, Future, get_worker, secede, wait
 from farthing.collective import among
 from farthing.deadline import check_deadline
 from farthing.distributed.exchange import WorkerPeers, partners
+from farthing.distributed.memory import kept_memory
 from farthing.distributed.post import PeerLost, Post, Seat, leave, open_to_peers
 from farthing.distributed.progress import FitProgress, StallWatch, progress_of, show, telling
 from farthing.distributed.waiting import alive_workers, held_parts, partition_of, stall_seconds
@@ -296,7 +297,7 @@ def _run_rank(task: RankTask, seat: Seat, parts: list[Part], shared: Any, saved:
     learned, why = None, None
     start = time.perf_counter()
     try:
-        with telling(worker, seat.fit, peers, kept), among(peers, kept):
+        with telling(worker, seat.fit, peers, kept), among(peers, kept), kept_memory():
             learned = task.job(ordered, shared)
             post.run(post.arrived())
     except PeerLost as lost:

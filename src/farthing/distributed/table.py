@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from farthing.distributed.collection import meta_facts, partitions
 from farthing.distributed.fit import active_client
-from farthing.distributed.passes import naming
+from farthing.distributed.passes import naming, take_rows
 from farthing.distributed.waiting import gathered
 from farthing.errors import TableError
 from farthing.table import PartFacts, Schema, merged_schema
@@ -178,7 +178,7 @@ class CollectionTable:
         block, places = self.blocks[number], self._places(number)
         if len(places) == self.lengths[number]:
             return block
-        return dask.delayed(_take, pure=False)(block, places)
+        return dask.delayed(take_rows, pure=False)(block, places)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_kept": {}}
@@ -193,10 +193,6 @@ def _look(
         if len(lengths) > 1:
             raise TableError(f"X, y and what belongs to them have different lengths: {sorted(lengths)}")
         return lengths.pop(), None if is_known else PartFacts.of(X, name), arrays
-
-
-def _take(block: Any, places: NDArray[np.int64]) -> Any:
-    return block.iloc[places] if hasattr(block, "iloc") else block[places]
 
 
 def _call(number: int, call: Callable[..., Any], block: Any, *options: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import dask
@@ -14,6 +14,7 @@ from farthing.deadline import check_deadline
 from farthing.errors import ClusterError
 
 _LOOK_EVERY: Final = 0.2
+_TELL_EVERY: Final = 1.0
 # A worker that reads or computes takes more of a processor than this, in percent.
 IDLE_CPU: Final = 10.0
 
@@ -50,8 +51,12 @@ def partition_of(future: Future) -> str:
     return str(future.key).rpartition("-")[2]
 
 
-def finished(client: Client, futures: Sequence[Future]) -> list[Future]:
+def finished(
+    client: Client, futures: Sequence[Future], tell: Callable[[int], None] = lambda _: None
+) -> list[Future]:
     """Wait until the tasks of partitions have ended; raise the error of one that failed.
+
+    Calls ``tell`` every second or so with the number of those that have ended.
 
     Raises DeadlineReached if the time of the fit is over, and ClusterError if no task ends and no worker
     works, for as long as `stall_seconds`, or if a partition costs one worker after another.
@@ -67,9 +72,9 @@ def finished(client: Client, futures: Sequence[Future]) -> list[Future]:
         if time.monotonic() - since > stall_seconds():
             _raise_stalled(client, open_ones)
         try:
-            wait(open_ones, timeout=1.0)
+            wait(open_ones, timeout=_TELL_EVERY)
         except TimeoutError:
-            continue
+            tell(len(futures) - len(open_ones))
     for future in futures:
         if future.status == "error":
             _raise_error(future)

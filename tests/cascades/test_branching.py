@@ -15,6 +15,7 @@ from farthing.errors import FileError
 from farthing.learning.booster import TreeSettings
 from farthing.learning.losses import LOGISTIC
 from farthing.table import Bins, Schema
+from farthing.trees.node_arrays import MISSING_STAY
 
 SMALL = {
     "n_branches": 2,
@@ -181,3 +182,37 @@ def test_a_file_whose_branches_look_without_paying_is_refused(tables, tmp_path, 
     model.save(tmp_path / "model.farthing")
     with pytest.raises(FileError):
         load(tmp_path / "model.farthing")
+
+
+def test_fields_that_do_not_fit_are_refused(tables):
+    model = BranchingCascadeClassifier(budget=2, **SMALL).fit(*tables[0]).fitted_
+    routes = model.routes
+    elsewhere = routes.value.copy()
+    elsewhere[routes.feature < 0, 0] = len(model.ends)
+    stays = np.where(routes.feature < 0, routes.missing, MISSING_STAY).astype(routes.missing.dtype)
+    wrong = {
+        "4 classes need 4 scores; got 3": {"classes": np.arange(4)},
+        "bought must have columns for each branch": {"bought": model.bought[:1]},
+        "bought must hold columns of the table": {"bought": np.where(model.bought >= 0, 5, model.bought)},
+        "ends must ascend to the number of trees": {"ends": model.ends + 1},
+        "routes must be one tree of a branch and the scores": {"routes": model.forest},
+        "routes must end at branches": {"routes": replace(routes, node_values=elsewhere)},
+        "routes must send every row to a leaf": {"routes": replace(routes, missing=stays)},
+    }
+    model.check()
+    for message, fields in wrong.items():
+        with pytest.raises(ValueError, match=message):
+            replace(model, **fields).check()
+
+
+def test_a_refused_first_question_leaves_the_row_to_its_branch(tables):
+    model = BranchingCascadeClassifier(budget=2, **SMALL).fit(*tables[0])
+    X = tables[1][0][:40]
+    without_first = model.decide(X, refused=["x0"])
+    assert not without_first.acquired[:, 0].any()
+    hidden = X.copy()
+    hidden[:, 0] = np.nan
+    # Neither way says anything of x0, so both take the same branch; only the measured gap is paid for.
+    measured = model.decide(hidden)
+    np.testing.assert_array_equal(without_first.acquired[:, 1:], measured.acquired[:, 1:])
+    np.testing.assert_array_equal(without_first.spent + 1, measured.spent)

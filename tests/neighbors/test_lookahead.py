@@ -188,3 +188,13 @@ def test_the_library_has_the_pair_that_only_tells_together():
     y = (X[:, 0] != X[:, 4]).astype(np.int64)
     model = LookaheadClassifier(tradeoff=0.01, **QUICK).fit(X, y)
     assert [True, False, False, False, True] in model.sets_.tolist()
+
+
+@pytest.mark.parametrize("sizes", [(20.0, 600.0), (600.0, 20.0)])
+def test_the_number_of_neighbours_is_that_of_the_least_total_cost(monkeypatch, sizes):
+    # All 600 rows as neighbours stand for no answer in particular, so that plans buy more than they need.
+    monkeypatch.setattr("farthing.neighbors.lookahead.planning._SIZES", sizes)
+    X, y = context_table()
+    model = LookaheadClassifier(tradeoff=0.01, **QUICK | {"n_neighbors": None}).fit(X, y)
+    assert model.fitted_.n_neighbors == 20
+    assert model.spend(X).mean() == 2

@@ -84,6 +84,51 @@ def test_a_reason_leaves_the_walk_as_it_is_and_is_of_one_question(table, tree):
         first.reason  # noqa: B018 - a property
 
 
+def test_an_answer_that_decides_several_tests_has_all_their_ways():
+    """Below a test of a column there may be others of it, which cost nothing more."""
+    X = np.arange(100.0)[:, np.newaxis]
+    y = np.repeat(["a", "b", "a", "c"], [50, 30, 15, 5])
+    model = BudgetTreeClassifier(max_depth=3).fit(X, y)
+    reason = model.walk().ask.reason
+    found = {outcome.answer: (outcome.probability, outcome.prediction) for outcome in reason.outcomes}
+    assert found == {
+        "<= 49.5": (0.5, "a"),
+        "> 49.5, <= 79.5": (0.3, "b"),
+        "> 79.5, <= 94.5": (0.15, "a"),
+        "> 94.5": (0.05, "c"),
+    }
+    assert reason.fall == pytest.approx(gini(y)), "the answer tells all"
+
+
+def test_ways_of_categories_and_of_missing_values():
+    pd = pytest.importorskip("pandas")
+    city = np.repeat(["bonn", "oslo", "rome", None], [40, 30, 20, 10])
+    X = pd.DataFrame({"city": pd.Categorical(city)})
+    y = np.repeat([0, 1, 2, 2], [40, 30, 20, 10])
+    reason = BudgetTreeClassifier(max_depth=3).fit(X, y).walk().ask.reason
+    assert sum(outcome.probability for outcome in reason.outcomes) == pytest.approx(1)
+    answers = {outcome.answer: outcome.prediction for outcome in reason.outcomes}
+    assert answers["bonn"] == 0
+    assert answers["oslo"] == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_falls_of_a_tree_are_those_of_its_training_rows(seed):
+    """Also where paths test a column more than once.
+
+    Where they do so after a test of another column, the shares of the answers are those of all rows at the
+    node, not of those with the known answer alone; hence the tolerance.
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 5))
+    y = (X[:, 0] > 0).astype(int) + (np.abs(X[:, 1]) < 0.6) + (X[:, 0] * X[:, 2] > 0.5)
+    model = BudgetTreeClassifier(max_depth=5, min_samples_leaf=5).fit(X, y).fitted_
+    columns = model.forest.feature
+    assert max(np.unique(columns[columns >= 0], return_counts=True)[1]) > 1
+    pairs = np.array([pair for row, label in zip(X, y, strict=True) for pair in row_falls(model, row, label)])
+    assert pairs[:, 0].sum() == pytest.approx(pairs[:, 1].sum(), rel=0.05)
+
+
 @pytest.mark.parametrize("how", ["tell", "refuse", "panel", "replay"])
 def test_a_reason_that_is_held_stays_that_of_its_question(table, how):
     """Outcomes and runner-up are found late, but before the walk goes on."""

@@ -14,7 +14,7 @@ class Outcome:
     Attributes
     ----------
     answer : str
-        The answers that it stands for: ``"<= 3.5"``, ``"> 3.5"``, ``"a, b"`` or ``"missing"``.
+        The answers that it stands for: ``"<= 3.5"``, ``"> 3.5, <= 5"``, ``"a, b"`` or ``"missing"``.
     probability : float
         Their share among the training rows that came to this question.
     prediction : object

@@ -33,6 +33,10 @@ METHODS = {
     "miser": GreedyMiserClassifier(costs=COSTS, **MISER),
     "vector miser": GreedyMiserClassifier(costs=COSTS, multi_strategy="multi_output_tree", **MISER),
     "early exit": EarlyExitClassifier(GreedyMiserClassifier(**MISER), threshold=0.7, costs=COSTS),
+    "paid miser": GreedyMiserClassifier(costs=COSTS, tree_cost=0.1, **MISER),
+    "paid exits": EarlyExitClassifier(
+        GreedyMiserClassifier(tree_cost=0.1, **MISER), threshold=0.7, costs=COSTS
+    ),
     "regression": GradientBoostingRegressor(costs=COSTS, n_estimators=5, max_depth=2, max_leaf_nodes=None),
 }
 
@@ -78,7 +82,7 @@ def test_answers_are_judged_as_by_a_second_walk(table, name, n_classes, budget):
                 walk.refuse()
             else:
                 walk.buy(float(row[walk.column]))
-    assert checked > 20
+    assert checked > 20 if budget is None or not model.costs.calls else checked == 0
 
 
 def test_a_walk_that_answers_a_question_itself_is_not_judged_in_the_core(table):

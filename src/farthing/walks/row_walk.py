@@ -218,6 +218,10 @@ class RowWalk:
         """Return whether a column may still be asked for."""
         return column not in self._answers and self.ledger.affords(column)
 
+    def has_answer(self, columns: frozenset[int]) -> bool:
+        """Return whether any of some columns is answered."""
+        return not columns.isdisjoint(self._answers)
+
     def is_answered(self, column: int) -> bool:
         """Return whether a column is known, was answered or refused, or was over the budget."""
         return column in self._answers

@@ -169,6 +169,7 @@ def test_a_reason_that_is_held_stays_that_of_its_question(table, how):
         held.replay(record)
     assert reason == complete
     assert str(reason) == str(complete)
+    assert pickle.loads(pickle.dumps(reason)) == reason
 
 
 def test_categories_are_named():

@@ -9,12 +9,13 @@ import pytest
 from farthing import load
 from farthing.boosting import GradientBoostingRegressor, GreedyMiserClassifier
 from farthing.cascades import CSTCClassifier, EarlyExitClassifier, MiserCascadeClassifier
-from farthing.costs import CostSheet
+from farthing.costs import CostSheet, RowLedger
 from farthing.datasets import load_heart_disease, load_thyroid
 from farthing.errors import WalkError
 from farthing.forests import BudgetForestClassifier, BudgetTreeClassifier
 from farthing.walks.realised import factor_of, row_falls
-from farthing.walks.reasoning import expected_fall
+from farthing.walks.reasoning import Reasoning, expected_fall, split_of
+from farthing.walks.row_walk import RowWalk
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +85,68 @@ def test_a_reason_leaves_the_walk_as_it_is_and_is_of_one_question(table, tree):
         first.reason  # noqa: B018 - a property
 
 
+def test_an_answer_that_decides_several_tests_has_all_their_ways():
+    """Below a test of a column there may be others of it, which cost nothing more."""
+    X = np.arange(100.0)[:, np.newaxis]
+    y = np.repeat(["a", "b", "a", "c"], [50, 30, 15, 5])
+    model = BudgetTreeClassifier(max_depth=3).fit(X, y)
+    reason = model.walk().ask.reason
+    found = {outcome.answer: (outcome.probability, outcome.prediction) for outcome in reason.outcomes}
+    assert found == {
+        "<= 49.5": (0.5, "a"),
+        "> 49.5, <= 79.5": (0.3, "b"),
+        "> 79.5, <= 94.5": (0.15, "a"),
+        "> 94.5": (0.05, "c"),
+    }
+    assert reason.fall == pytest.approx(gini(y)), "the answer tells all"
+
+
+def test_ways_of_categories_and_of_missing_values():
+    pd = pytest.importorskip("pandas")
+    city = np.repeat(["bonn", "oslo", "rome", None], [40, 30, 20, 10])
+    X = pd.DataFrame({"city": pd.Categorical(city)})
+    y = np.repeat([0, 1, 2, 2], [40, 30, 20, 10])
+    reason = BudgetTreeClassifier(max_depth=3).fit(X, y).walk().ask.reason
+    assert sum(outcome.probability for outcome in reason.outcomes) == pytest.approx(1)
+    answers = {outcome.answer: outcome.prediction for outcome in reason.outcomes}
+    assert answers["bonn"] == 0
+    assert answers["oslo"] == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_falls_of_a_tree_are_those_of_its_training_rows(seed):
+    """At each node, also where paths test a column more than once; the others say that they are estimates.
+
+    These are of nodes below which a column is tested whose answer is known, which narrows the rows there.
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(200, 5))
+    y = (X[:, 0] > 0).astype(int) + (np.abs(X[:, 1]) < 0.6) + (X[:, 0] * X[:, 2] > 0.5)
+    model = BudgetTreeClassifier(max_depth=5, min_samples_leaf=5).fit(X, y).fitted_
+    at_nodes, estimates = {}, 0
+    for row, label in zip(X, y.tolist(), strict=True):
+        walk = RowWalk(model.policy(), RowLedger(model.costs))
+        while walk.column is not None:
+            reason = Reasoning(model, None, model.conclude_row, ()).of_question(walk)
+            node, before = split_of(walk.policy).node, belief_loss(model, walk, label)
+            walk.buy(row[walk.column])
+            fell = before - belief_loss(model, walk, label)
+            estimates += reason.estimated
+            if not reason.estimated:
+                at_nodes.setdefault(node, []).append((reason.fall, fell))
+    assert estimates > 0
+    assert len(at_nodes) > 2
+    for pairs in at_nodes.values():
+        predicted, realised = np.array(pairs).T
+        assert predicted == pytest.approx(realised.mean())
+
+
+def belief_loss(model, walk, label):
+    """Return the Brier score of what a walk believes."""
+    likely = model.conclude_row(walk.output()[np.newaxis], walk.looked[np.newaxis])[1]
+    return sum((p - (one == label)) ** 2 for one, p in likely.items())
+
+
 @pytest.mark.parametrize("how", ["tell", "refuse", "panel", "replay"])
 def test_a_reason_that_is_held_stays_that_of_its_question(table, how):
     """Outcomes and runner-up are found late, but before the walk goes on."""
@@ -106,6 +169,7 @@ def test_a_reason_that_is_held_stays_that_of_its_question(table, how):
         held.replay(record)
     assert reason == complete
     assert str(reason) == str(complete)
+    assert pickle.loads(pickle.dumps(reason)) == reason
 
 
 def test_categories_are_named():

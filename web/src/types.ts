@@ -61,7 +61,7 @@ export interface Ask {
 
 /** One of the answers that make a difference, and what it would lead to. */
 export interface ReasonOutcome {
-  /** The answers that it stands for: "<= 3.5", "a, b" or "missing". */
+  /** The answers that it stands for: "<= 3.5", "> 3.5, <= 5", "a, b" or "missing". */
   answer: string;
   probability: number;
   prediction: Scalar;

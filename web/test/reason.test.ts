@@ -16,6 +16,8 @@ test("answers of a reason are told in the words of the labels", () => {
   assert.equal(answerText(en, "fbs", "> 0.5"), "yes");
   assert.equal(answerText(en, "age", "<= 54.5"), "\u2264\u00a054.5\u00a0years");
   assert.equal(answerText(view("de"), "age", "> 54.5"), ">\u00a054,5\u00a0years");
+  assert.equal(answerText(en, "age", "> 40, <= 54.5"), ">\u00a040, \u2264\u00a054.5\u00a0years");
+  assert.equal(answerText(en, "fbs", "> -1, <= 0.5"), "no");
   assert.equal(answerText(en, "chol", "> 1e+30"), ">\u00a01,000,000,000,000,000,000,000,000,000,000");
   assert.equal(answerText(en, "chol", "missing"), "no result");
   assert.equal(answerText(en, "chol", "a, b"), "a, b");

@@ -125,7 +125,7 @@ class _Exploration:
     def _answers(self, copy: RowWalk, column: int) -> list[tuple[float, float]]:
         """Return the likely answers to a question, with their probabilities."""
         split = split_of(copy.policy)
-        ways = [] if split is None or split.column != column else split.ways()
+        ways = [] if split is None or split.column != column else split.ways(most=2)
         if ways:
             return [(way.probability, way.answer) for way in ways]
         values = self._model.likely_answers(column)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,13 +17,31 @@ from farthing.walks.split import Split, Way
 _MOST_NODES: Final = 100_000
 
 
+class NodeWays(NamedTuple):
+    """The ways out of a node.
+
+    Attributes
+    ----------
+    ways : list of Way
+        See `Split.ways`.
+    core : Ways or None
+        The same for the core; None without any.
+    below : frozenset of int
+        The columns that are tested where they end; -1 at leaves.
+    """
+
+    ways: list[Way]
+    core: Ways | None
+    below: frozenset[int]
+
+
 class NodeNotes:
     """What was found of the nodes of one model."""
 
     def __init__(self) -> None:
         # By the number of the forest, which is kept: to hash its arrays would take longer than all the rest.
         self._forests: dict[int, Forest] = {}
-        self._ways: dict[tuple[int, int], tuple[list[Way], Ways | None]] = {}
+        self._ways: dict[tuple[int, int], NodeWays] = {}
         self._judge: tuple[SplitJudge | None] | None = None
         self._is_class: bool | None = None
         self._kept: dict[Any, Any] = {}
@@ -45,14 +63,15 @@ class NodeNotes:
             self._is_class = hasattr(model, "classes")
         return self._is_class
 
-    def ways(self, split: Split) -> tuple[list[Way], Ways | None]:
-        """Return the ways out of a node, see `Split.ways`, and the same for the core; None without any."""
+    def ways(self, split: Split) -> NodeWays:
+        """Return the ways out of a node."""
         key = self.number(split.forest), split.node
         found = self._ways.get(key)
         if found is None:
             ways = split.ways()
             answers, weights = [way.answer for way in ways], [way.probability for way in ways]
-            found = ways, Ways(answers, weights) if ways else None
+            below = frozenset(split.forest.feature[[way.node for way in ways]].tolist())
+            found = NodeWays(ways, Ways(answers, weights) if ways else None, below)
             if len(self._ways) < _MOST_NODES:
                 self._ways[key] = found
         return found

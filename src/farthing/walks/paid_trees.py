@@ -105,8 +105,8 @@ class PaidTrees:
         return None if self._calls else self._trees.foresee(column, answers, ledger)
 
     def judged(self, judge: SplitJudge, ways: Ways, looked: bool) -> Judged | None:
-        """Return what the answers would do to the belief; None if evaluations have a price."""
-        return None if self._calls else self._trees.judged(judge, ways, looked)
+        """Return what the answers would do to the belief of a row that can pay for all evaluations."""
+        return self._trees.judged(judge, ways, looked)
 
     def output_of(self, judged: Judged) -> Floats:
         """Return the outputs after each answer, shape (n_answers, n_outputs)."""

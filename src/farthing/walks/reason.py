@@ -14,7 +14,7 @@ class Outcome:
     Attributes
     ----------
     answer : str
-        The answers that it stands for: ``"<= 3.5"``, ``"> 3.5"``, ``"a, b"`` or ``"missing"``.
+        The answers that it stands for: ``"<= 3.5"``, ``"> 3.5, <= 5"``, ``"a, b"`` or ``"missing"``.
     probability : float
         Their share among the training rows that came to this question.
     prediction : object
@@ -140,6 +140,11 @@ class Reason:
     # Outcomes have dicts, which have no hash.
     __hash__ = None  # type: ignore[assignment]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy it as a complete value, without the walk that it comes from."""
+        given = self.feature, self.price, self.measure, self.risk, self.fall
+        return _complete_reason, (*given, self.complete(), self.estimated, self.source)
+
     def __repr__(self) -> str:
         return f"Reason({', '.join(f'{name}={value!r}' for name, value in self._fields().items())})"
 
@@ -180,6 +185,12 @@ class Reason:
             parts.append(f"next best is {other.feature} with {other.fall:.2g} for {other.price:g}")
         parts += [_in_words(outcome) for outcome in self.outcomes]
         return "; ".join(parts) if parts else f"asked for by the plan of the model ({self.source})"
+
+
+def _complete_reason(*fields: Any) -> Reason:
+    """Return a reason from its pickled fields."""
+    *figures, details, estimated, source = fields
+    return Reason(*figures, details=details, estimated=estimated, source=source)
 
 
 _FIELDS: Final = (

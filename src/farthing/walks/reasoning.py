@@ -28,7 +28,7 @@ from farthing._core import Judged, SplitJudge, Ways, largest_spreads
 from farthing._core import expected_fall as core_fall
 from farthing.costs import CostSheet
 from farthing.typing import Flags, Floats
-from farthing.walks.node_notes import notes_of
+from farthing.walks.node_notes import NodeWays, notes_of
 from farthing.walks.policy import Policy
 from farthing.walks.reason import Details, Expectation, Outcome, Reason, RunnerUp, StopReason
 from farthing.walks.row_walk import RowWalk
@@ -123,7 +123,7 @@ class Reasoning:
         assert column is not None
         ledger = row_walk.ledger
         feature, price = ledger.sheet.features[column], float(ledger.price(column))
-        split, ways, core_ways = self._ways(row_walk)
+        split, (ways, core_ways, below) = self._ways(row_walk)
         if split is None or core_ways is None:
             return self._by_expectation(row_walk, feature, price)
         found = self._in_core(row_walk, core_ways)
@@ -139,6 +139,9 @@ class Reasoning:
             risk, fall = found.risk, found.fall
             details = partial(self._core_details, row_walk, split, ways, found)
         alone = split.forest.n_trees == 1
+        # An answer that is known narrows the rows below; the shares are those of all answers to it.
+        narrowed = column in below or row_walk.has_answer(below)
+        exact = alone and known and self.factor == 1 and not narrowed
         return Reason(
             feature,
             price,
@@ -146,7 +149,7 @@ class Reasoning:
             risk if is_class else None,
             self.factor * fall,
             details=details,
-            estimated=not (alone and known) or self.factor != 1,
+            estimated=not exact,
             source=_corrected(_SOURCES[known, alone], self.factor),
         )
 
@@ -191,7 +194,7 @@ class Reasoning:
 
     def expected(self, row_walk: RowWalk) -> tuple[str, float | None]:
         """Return the measure and the fall of `of_question`, without the rest, which takes longer."""
-        split, ways, core_ways = self._ways(row_walk)
+        split, (ways, core_ways, _) = self._ways(row_walk)
         if split is not None and core_ways is not None:
             measure = _MEASURES[self._notes.is_class(self.model)]
             found = self._in_core(row_walk, core_ways) or self._foreseen(row_walk, split, ways)[1]
@@ -237,12 +240,12 @@ class Reasoning:
         after = None if likely is None else likely[1:].tolist()
         return _Judged(predictions[1:].tolist(), after, risk, fall, labels is not None)
 
-    def _ways(self, row_walk: RowWalk) -> tuple[Split | None, list[Way], Ways | None]:
-        """Return the split that decides the question, and the ways out of it; None without one, or any."""
+    def _ways(self, row_walk: RowWalk) -> tuple[Split | None, NodeWays]:
+        """Return the split that decides the question, and the ways out of it; None and none without one."""
         split = split_of(row_walk.policy)
         if split is None or split.column != row_walk.column:
-            return None, [], None
-        return split, *self._notes.ways(split)
+            return None, _NO_WAYS
+        return split, self._notes.ways(split)
 
     def of_end(self, row_walk: RowWalk) -> StopReason:
         """Return why a walk has ended."""
@@ -325,7 +328,7 @@ class Reasoning:
 
     def _local_fall(self, split: Split) -> float:
         """Return the expected fall by the test of one tree, the others left as they are."""
-        ways = self._notes.ways(split)[0]
+        ways = self._notes.ways(split).ways
         # The node itself first: where the row stands now.
         here, *stands = split.moved([split.node, *(way.node for way in ways)])
         outputs = np.array([here.output, *(stand.output for stand in stands)])
@@ -342,6 +345,7 @@ class Reasoning:
         return ", ".join(str(names[code]) if code < len(names) else str(code) for code in way.codes)
 
 
+_NO_WAYS: Final = NodeWays([], None, frozenset())
 _NO_DETAILS: Final[Details] = None, ()
 _MEASURES: Final = {True: "Brier score", False: "squared error"}
 _SOURCES: Final = {

@@ -183,21 +183,20 @@ class RowWalk:
         """Return what the answers to the question would do to the belief, from one call of the core.
 
         None if the policy cannot tell, or if the walk would answer a question after one of them itself: what
-        is known, was bought ahead, is a call or over the budget, see `fork`.
+        is known, was bought ahead or is over the budget, see `fork`; or if calls have a price under a limit.
         """
         told = getattr(self.policy, "judged", None)
-        if told is None or self.column is None:
+        is_limited = self.ledger.is_limited
+        # Without a limit calls are bought as soon as they are due, and change no question.
+        if told is None or self.column is None or (is_limited and len(self.looked) > self._n_columns):
             return None
         found: Judged | None = told(judge, ways, bool(np.count_nonzero(self.looked)))
         if found is None:
             return None
-        column, is_limited = self.column, self.ledger.is_limited
         for asked in found.columns:
             if asked < 0:
                 continue
-            if asked >= self._n_columns or asked in self._answers:
-                return None
-            if is_limited and not self.ledger.affords_all((column, asked)):
+            if asked in self._answers or (is_limited and not self.ledger.affords_all((self.column, asked))):
                 return None
         return found
 
@@ -218,6 +217,10 @@ class RowWalk:
     def is_open(self, column: int) -> bool:
         """Return whether a column may still be asked for."""
         return column not in self._answers and self.ledger.affords(column)
+
+    def has_answer(self, columns: frozenset[int]) -> bool:
+        """Return whether any of some columns is answered."""
+        return not columns.isdisjoint(self._answers)
 
     def is_answered(self, column: int) -> bool:
         """Return whether a column is known, was answered or refused, or was over the budget."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -12,15 +12,18 @@ from farthing._core import swap_nodes
 from farthing.trees import Forest, NodeValues, SparseRows, just_above, rows_of
 from farthing.typing import Floats, Integers
 
+#: The most ways that an answer is said to take.
+MOST_WAYS: Final = 8
+
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way out of a node.
+    """One way that an answer can take from a node.
 
     Attributes
     ----------
     node : int
-        Where it leads; the node itself for a missing value that stays.
+        Where it leads; for a missing value that stays, where it does.
     probability : float
         Share of the node's training rows that took it.
     answer : float
@@ -122,11 +125,14 @@ class Split(NamedTuple):
 
     def children(self) -> tuple[int, int]:
         """Return the two nodes below, numbered over the whole forest."""
-        first = int(self.forest.offsets[self.tree])
-        return first + int(self.forest.left[self.node]), first + int(self.forest.right[self.node])
+        return self._below(self.node)
 
-    def ways(self) -> list[Way]:
-        """Return the ways out of the node, the likeliest first; empty if it has no counts of rows.
+    def ways(self, most: int = MOST_WAYS) -> list[Way]:
+        """Return the ways that the answer can take, the likeliest first; empty without counts of rows.
+
+        An answer decides the test of the node and, below it, those of the same column. So the ways end where
+        another column is tested: the ways of a test are those of both its sides, from the one that most
+        training rows came to, as long as there are no more than ``most``.
 
         Examples
         --------
@@ -139,21 +145,36 @@ class Split(NamedTuple):
         >>> [(way.shown, way.probability) for way in split.ways()]
         [('<= 0.5', 0.75), ('> 0.5', 0.25)]
         """
-        cover, nodes = self.forest.cover, self.children()
-        weights = [float(cover[node]) for node in nodes]
-        whole = max(float(cover[self.node]), sum(weights))
+        forest, column = self.forest, self.column
+        cover = forest.cover
+        whole = max(float(cover[self.node]), sum(float(cover[node]) for node in self.children()))
         if not whole > 0:
             return []
-        sides = self._categories() if self.forest.category[self.node] >= 0 else self._numbers()
-        ways = [
-            Way(node, weight / whole, **side)
-            for node, weight, side in zip(nodes, weights, sides, strict=True)
-            if weight > 0
-        ]
-        # What is in neither child is missing, and stayed.
-        if (stayed := whole - sum(weights)) > 1e-9 * whole:
-            ways.append(Way(self.node, stayed / whole, np.nan, "missing"))
-        return sorted(ways, key=lambda way: -way.probability)
+        # What leads to each node: an interval of thresholds by their places, or codes; and missing values.
+        is_number = forest.category[self.node] < 0
+        n_cuts = len(forest.cuts_of(column)[0]) if is_number else 0
+        open_nodes: dict[int, Any] = {self.node: (-1, n_cuts) if is_number else None}
+        ended: list[tuple[int, Any]] = []
+        stayed: list[Way] = []
+        while open_nodes and (self.node in open_nodes or len(open_nodes) + len(ended) < most):
+            node = max(open_nodes, key=lambda each: float(cover[each]))
+            given = open_nodes.pop(node)
+            low, high = self._below(node)
+            # What is in neither child is missing, and stayed.
+            left = float(cover[node]) - float(cover[low]) - float(cover[high])
+            if left > 1e-9 * whole:
+                stayed.append(Way(node, left / whole, np.nan, "missing"))
+            for child, answers in zip((low, high), self._parted(node, given), strict=True):
+                if not cover[child] > 0:
+                    continue
+                # A test of the column that sends on numbers after one of categories does not exist.
+                if forest.feature[child] == column:
+                    open_nodes[child] = answers
+                else:
+                    ended.append((child, answers))
+        ended += open_nodes.items()
+        ways = [Way(node, float(cover[node]) / whole, **self._told(answers)) for node, answers in ended]
+        return sorted([*ways, *stayed], key=lambda way: -way.probability)
 
     def moved(self, nodes: Sequence[int]) -> list[Stand]:
         """Return where the row would stand if the tree were at each of some of its nodes.
@@ -192,31 +213,48 @@ class Split(NamedTuple):
         found[:, first : first + len(here)] += np.array(there) - here
         return found
 
-    def _numbers(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return value and text of the two sides of a numeric test."""
-        forest, threshold = self.forest, float(self.forest.threshold[self.node])
+    def _below(self, node: int) -> tuple[int, int]:
+        """Return the two nodes below one, numbered over the whole forest."""
+        first = int(self.forest.offsets[self.tree])
+        return first + int(self.forest.left[node]), first + int(self.forest.right[node])
+
+    def _parted(self, node: int, given: Any) -> tuple[Any, Any]:
+        """Return which of some answers go to the left and to the right of a node.
+
+        Answers are an interval between two thresholds of the column, by their places; or codes, None for all.
+        """
+        forest = self.forest
+        if forest.category[node] < 0:
+            place = int(np.searchsorted(forest.cuts_of(self.column)[0], float(forest.threshold[node])))
+            low, high = given
+            return (low, max(min(place, high), low)), (min(max(place, low), high), high)
+        left, right = forest.code_sets(node)
+        if given is None:
+            return left, right
+        own = set(given)
+        return tuple(c for c in left if c in own), tuple(c for c in right if c in own)
+
+    def _told(self, answers: Any) -> dict[str, Any]:
+        """Return value and text, or codes, of some answers as `_parted` gives them."""
+        forest = self.forest
+        if forest.category[self.node] >= 0:
+            codes = answers
+            return {"answer": float(codes[len(codes) // 2]) if codes else np.nan, "codes": codes}
         cuts, shares = forest.cuts_of(self.column)
-        # Other trees test the same column elsewhere. So the value is the median of its side.
-        place = int(np.searchsorted(cuts, threshold))
-        low = cuts[min(place, int(np.searchsorted(shares, shares[place] / 2)))]
-        above = max(place + 1, int(np.searchsorted(shares, (1 + shares[place]) / 2)))
+        low, high = answers
+        # Other trees test the same column elsewhere. So the value is the median of the interval.
+        middle = ((shares[low] if low >= 0 else 0.0) + (shares[high] if high < len(cuts) else 1.0)) / 2
+        place = min(max(low + 1, int(np.searchsorted(shares, middle))), high)
         step = np.float32 if forest.dtype == "float32" else np.float64
         strict = forest.comparator == "<"
-        last = cuts[-1] if strict else just_above(forest, cuts[-1])
-        high = cuts[above] if above < len(cuts) else last
-        if strict:  # just below a threshold, where "<=" takes the threshold itself
-            low = np.nextafter(step(low), step(-np.inf))
-            high = np.nextafter(step(high), step(-np.inf)) if above < len(cuts) else high
-        signs = ("<", ">=") if strict else ("<=", ">")
-        return (
-            {"answer": float(low), "shown": f"{signs[0]} {threshold:.6g}"},
-            {"answer": float(high), "shown": f"{signs[1]} {threshold:.6g}"},
-        )
-
-    def _categories(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return a code and all codes of the two sides of a test of categories."""
-        left, right = self.forest.code_sets(self.node)
-        return tuple(  # type: ignore[return-value]
-            {"answer": float(codes[len(codes) // 2]) if codes else np.nan, "codes": codes}
-            for codes in (left, right)
-        )
+        if place < len(cuts):
+            value = cuts[place]
+            if strict:  # just below a threshold, where "<=" takes the threshold itself
+                value = np.nextafter(step(value), step(-np.inf))
+        else:
+            value = cuts[-1] if strict else just_above(forest, cuts[-1])
+        less, more = ("<", ">=") if strict else ("<=", ">")
+        ends = [] if low < 0 else [f"{more} {cuts[low]:.6g}"]
+        if high < len(cuts):
+            ends.append(f"{less} {cuts[high]:.6g}")
+        return {"answer": float(value), "shown": ", ".join(ends)}

@@ -55,22 +55,37 @@ export function outcomeText(view: View, feature: string, outcome: ReasonOutcome)
 export function answerText(view: View, feature: string, answer: string): string {
   const { lang, sheet } = view;
   if (answer === "missing") return lang.t("no_result");
-  const bound = /^(<=|>=|<|>) (-?[0-9.]+(?:e[+-]?[0-9]+)?)$/.exec(answer);
+  const bounds = boundsOf(answer);
   const choices = sheet.has(feature) ? sheet.choices(feature) : null;
   if (choices !== null) {
     const texts = new Map(choices.map((choice) => [String(choice.value), choice.text]));
-    if (bound) {
-      const limit = Number(bound[2]);
-      const within: Record<string, (value: number) => boolean> = { "<=": (v) => v <= limit, ">=": (v) => v >= limit, "<": (v) => v < limit, ">": (v) => v > limit };
-      const meant = choices.filter((choice) => typeof choice.value === "number" && within[bound[1] as string]?.(choice.value));
+    if (bounds) {
+      const meant = choices.filter((choice) => typeof choice.value === "number" && bounds.every((one) => isWithin(choice.value as number, one)));
       if (meant.length > 0) return meant.map((choice) => choice.text).join(", ");
     }
     return answer.split(", ").map((one) => texts.get(one) ?? one).join(", ");
   }
-  if (!bound) return answer;
+  if (!bounds) return answer;
   const signs: Record<string, string> = { "<=": "\u2264", ">=": "\u2265", "<": "<", ">": ">" };
   const unit = sheet.has(feature) ? sheet.feature(feature).label?.unit : "";
-  return `${signs[bound[1] as string]}\u00a0${lang.number(Number(Number(bound[2]).toPrecision(4)))}${unit ? `\u00a0${unit}` : ""}`;
+  const texts = bounds.map((one) => `${signs[one.sign]}\u00a0${lang.number(Number(one.limit.toPrecision(4)))}`);
+  return `${texts.join(", ")}${unit ? `\u00a0${unit}` : ""}`;
+}
+
+interface Bound {
+  sign: string;
+  limit: number;
+}
+
+/** The bounds of "<= 3.5", or of "> 3.5, <= 5"; null if an answer has others. */
+function boundsOf(answer: string): Bound[] | null {
+  const found = answer.split(", ").map((one) => /^(<=|>=|<|>) (-?[0-9.]+(?:e[+-]?[0-9]+)?)$/.exec(one));
+  return found.every((one) => one !== null) ? found.map((one) => ({ sign: one[1] as string, limit: Number(one[2]) })) : null;
+}
+
+function isWithin(value: number, { sign, limit }: Bound): boolean {
+  const within: Record<string, boolean> = { "<=": value <= limit, ">=": value >= limit, "<": value < limit, ">": value > limit };
+  return within[sign] ?? false;
 }
 
 /** What kept the model from asking more, beside that it needs no more; null if nothing did. */

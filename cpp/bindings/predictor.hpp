@@ -12,7 +12,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/cost_sheet.hpp"
 #include "bindings/forest_arrays.hpp"
-#include "common/bits.hpp"
+#include "common/bitset.hpp"
 #include "common/threads.hpp"
 #include "common/views.hpp"
 #include "predict/block_predictor.hpp"

@@ -19,7 +19,7 @@ namespace {
 
 // The Python side has built the plan for the predictor's forest; its tables are flat.
 template <class T>
-Predictions curtailed_classes(const Predictor& predictor, const Table<T>& X, const Vector<index_t>& order,
+PredictionWords curtailed_classes(const Predictor& predictor, const Table<T>& X, const Vector<index_t>& order,
                               const Vector<index_t>& position, const Vector<std::uint8_t>& stump,
                               const Vector<double>& weights, const Vector<double>& shared_lead,
                               const Vector<double>& shared_sum, const Vector<std::int8_t>& node_lead,

@@ -37,7 +37,7 @@ void check_plan(const ForestView& forest, const CurtailPlan& plan, index_t n_col
 }
 
 template <class T>
-Predictions curtailed(const Predictor& predictor, const Table<T>& X, const Vector<index_t>& order,
+PredictionWords curtailed(const Predictor& predictor, const Table<T>& X, const Vector<index_t>& order,
                       const Vector<index_t>& position, const Vector<std::uint8_t>& stump,
                       const Vector<double>& shared_low, const Vector<double>& shared_high, const Vector<double>& low,
                       const Vector<double>& high, const Vector<double>& stop_low, const Vector<double>& stop_high,

@@ -21,7 +21,8 @@
 
 namespace farthing {
 
-// (outputs, touched features)
+// (outputs, words of touched features), and the same with a flag for each feature
+using PredictionWords = nb::typed<nb::tuple, NumpyArray<double>, NumpyArray<std::uint64_t>>;
 using Predictions = nb::typed<nb::tuple, NumpyArray<double>, NumpyArray<bool>>;
 
 // A forest prepared for prediction.

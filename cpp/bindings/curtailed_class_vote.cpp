@@ -19,13 +19,13 @@ namespace {
 
 // The Python side has built the plan for the predictor's forest; its tables are flat.
 template <class T>
-Predictions curtailed_classes(const Predictor& predictor, const Table<T>& X, const Vector<index_t>& order,
-                              const Vector<index_t>& position, const Vector<std::uint8_t>& stump,
-                              const Vector<double>& weights, const Vector<double>& shared_lead,
-                              const Vector<double>& shared_sum, const Vector<std::int8_t>& node_lead,
-                              const Vector<std::int8_t>& node_sum, const std::optional<Vector<double>>& budgets,
-                              const Vector<double>& own, const Vector<double>& shared, const Vector<index_t>& group_of,
-                              int n_threads) {
+PredictionWords curtailed_classes(const Predictor& predictor, const Table<T>& X, const Vector<index_t>& order,
+                                  const Vector<index_t>& position, const Vector<std::uint8_t>& stump,
+                                  const Vector<double>& weights, const Vector<double>& shared_lead,
+                                  const Vector<double>& shared_sum, const Vector<std::int8_t>& node_lead,
+                                  const Vector<std::int8_t>& node_sum, const std::optional<Vector<double>>& budgets,
+                                  const Vector<double>& own, const Vector<double>& shared,
+                                  const Vector<index_t>& group_of, int n_threads) {
     const ForestView& forest = predictor.dense_view();
     const index_t k = forest.n_outputs;
     const ClassCurtailPlan plan{span(order),       span(position),   span(stump),     span(weights),

@@ -37,12 +37,13 @@ void check_plan(const ForestView& forest, const CurtailPlan& plan, index_t n_col
 }
 
 template <class T>
-Predictions curtailed(const Predictor& predictor, const Table<T>& X, const Vector<index_t>& order,
-                      const Vector<index_t>& position, const Vector<std::uint8_t>& stump,
-                      const Vector<double>& shared_low, const Vector<double>& shared_high, const Vector<double>& low,
-                      const Vector<double>& high, const Vector<double>& stop_low, const Vector<double>& stop_high,
-                      const std::optional<Vector<double>>& budgets, const Vector<double>& own,
-                      const Vector<double>& shared, const Vector<index_t>& group_of, int n_threads) {
+PredictionWords curtailed(const Predictor& predictor, const Table<T>& X, const Vector<index_t>& order,
+                          const Vector<index_t>& position, const Vector<std::uint8_t>& stump,
+                          const Vector<double>& shared_low, const Vector<double>& shared_high,
+                          const Vector<double>& low, const Vector<double>& high,
+                          const Vector<double>& stop_low, const Vector<double>& stop_high,
+                          const std::optional<Vector<double>>& budgets, const Vector<double>& own,
+                          const Vector<double>& shared, const Vector<index_t>& group_of, int n_threads) {
     const ForestView& forest = predictor.dense_view();
     const CurtailPlan plan{span(order), span(position), span(stump),    span(shared_low), span(shared_high),
                            span(low),   span(high),     span(stop_low), span(stop_high)};

@@ -12,7 +12,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/cost_sheet.hpp"
 #include "bindings/forest_arrays.hpp"
-#include "common/bits.hpp"
+#include "common/bitset.hpp"
 #include "common/threads.hpp"
 #include "common/views.hpp"
 #include "predict/block_predictor.hpp"
@@ -21,7 +21,8 @@
 
 namespace farthing {
 
-// (outputs, touched features)
+// (outputs, words of touched features), and the same with a flag for each feature
+using PredictionWords = nb::typed<nb::tuple, NumpyArray<double>, NumpyArray<std::uint64_t>>;
 using Predictions = nb::typed<nb::tuple, NumpyArray<double>, NumpyArray<bool>>;
 
 // A forest prepared for prediction.

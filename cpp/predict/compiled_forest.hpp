@@ -17,32 +17,16 @@
 namespace farthing {
 
 // A stop is a place where a descent can end: a leaf, or an extra node for missing values that stay at an inner node.
-// Stops point to themselves, so a group of rows can take the same number of steps without a branch. The places of a
-// tree are numbered level by level, so that the children of a node are neighbours, in the order left, right, stop:
-//
-//     place:   0   1   2   3   4   5
-//     node:    a   b   c   d   e   stop of b        a: b | c    b: d | e, missing values stay
+// Stops point to themselves, so a group of rows can take the same number of steps without a branch.
 class CompiledForest {
 public:
     struct Node {
         double threshold;      // x <= threshold goes left, whatever the forest's comparator
         std::int32_t feature;
-        std::int32_t link;     // 4 * first child + the number of the child for missing values; of a stop, 4 * itself
-
-        std::int32_t first_child() const { return link >> 2; }
-        std::int32_t missing_child() const { return first_child() + (link & 3); }
-        bool is_stop(std::int32_t place) const { return first_child() == place; }
-
-        // The place after this one, by arithmetic: a conditional would compile to a jump, which is unpredictable.
-        std::int32_t next(double x) const {
-            const auto misses = static_cast<std::int32_t>(x != x);
-            // NaN is not <=, so a missing value counts as right first.
-            return first_child() + static_cast<std::int32_t>(!(x <= threshold)) + (-misses & ((link & 3) - 1));
-        }
+        std::int32_t next[3];  // indexed by Branch; relative to the tree's first compiled node
     };
     struct CompiledTree {
         index_t first = 0;
-        index_t n_places = 0;
         index_t depth = 0;
         index_t n_tests = 0;  // inner nodes
         bool categorical = false;
@@ -107,36 +91,42 @@ private:
     void compile(index_t t) {
         const index_t begin = forest_.offsets[t];
         const index_t n = forest_.offsets[t + 1] - begin;
-        // Each inner node may add a stop, and links are four times as large as places.
-        if (n >= std::numeric_limits<std::int32_t>::max() / 8) throw std::length_error("a tree has 2^28 nodes or more");
+        if (2 * n > std::numeric_limits<std::int32_t>::max()) throw std::length_error("a tree has 2^30 nodes or more");
         CompiledTree tree;
         tree.first = static_cast<index_t>(nodes_.size());
-        std::vector<index_t> depth;  // of each place
-        add_place(tree, begin, -1, depth);
-        for (index_t place = 0; place < static_cast<index_t>(depth.size()); ++place) {
-            const index_t node = source_[tree.first + place];
-            const index_t parent = parent_[tree.first + place];
-            const bool extra = parent >= 0 && source_[tree.first + parent] == node;  // where missing values stay
-            if (extra || forest_.feature[node] < 0) continue;
-            const auto child = static_cast<std::int32_t>(depth.size());
-            add_place(tree, begin + forest_.left[node], place, depth);
-            add_place(tree, begin + forest_.right[node], place, depth);
-            const auto missing = static_cast<Missing>(forest_.missing[node]);
-            if (missing == Missing::stay) add_place(tree, node, place, depth);
-            Node& out = nodes_[tree.first + place];
-            out.feature = forest_.feature[node];
-            out.link = 4 * child + (missing == Missing::left ? 0 : missing == Missing::right ? 1 : 2);
-            out.threshold = forest_.strict ? largest_below(forest_.threshold[node]) : forest_.threshold[node];
-            tree.depth = std::max(tree.depth, depth[place] + 1);
-            tree.categorical = tree.categorical || forest_.category[node] >= 0;
+        std::vector<index_t> depth(static_cast<std::size_t>(n), 0);
+        for (index_t i = 0; i < n; ++i) add_stop(i, begin + i, -1);
+        for (index_t i = 0; i < n; ++i) {
+            const index_t node = begin + i;
+            if (forest_.feature[node] < 0) continue;
+            for (const index_t child : {forest_.left[node], forest_.right[node]}) {
+                depth[child] = depth[i] + 1;
+                parent_[tree.first + child] = i;
+                inherit_mask(tree, child, i, forest_.feature[node]);
+            }
+            tree.depth = std::max(tree.depth, depth[i] + 1);
             ++tree.n_tests;
+            index_t missing = forest_.missing[node] == static_cast<std::uint8_t>(Missing::left) ? forest_.left[node]
+                                                                                                : forest_.right[node];
+            if (forest_.missing[node] == static_cast<std::uint8_t>(Missing::stay)) {
+                missing = static_cast<index_t>(nodes_.size()) - tree.first;
+                add_stop(missing, node, i);
+                inherit_mask(tree, missing, i, forest_.feature[node]);
+            }
+            Node& out = nodes_[tree.first + i];
+            out.feature = forest_.feature[node];
+            out.next[0] = static_cast<std::int32_t>(forest_.left[node]);
+            out.next[1] = static_cast<std::int32_t>(forest_.right[node]);
+            out.next[2] = static_cast<std::int32_t>(missing);
+            tree.categorical = tree.categorical || forest_.category[node] >= 0;
+            const double t0 = forest_.threshold[node];
+            out.threshold = forest_.strict ? largest_below(t0) : t0;
         }
-        tree.n_places = static_cast<index_t>(depth.size());
         trees_.push_back(tree);
         if (!keeps_masks()) return;
         tested_.resize(tested_.size() + static_cast<std::size_t>(n_words_), 0);
         std::uint64_t* tested = tested_.data() + t * n_words_;
-        for (index_t i = 0; i < tree.n_places; ++i) {
+        for (index_t i = 0; i < static_cast<index_t>(nodes_.size()) - tree.first; ++i) {
             for (index_t w = 0; w < n_words_; ++w) tested[w] |= mask(tree, i)[w];
         }
     }
@@ -148,20 +138,19 @@ private:
         return threshold == kLowest ? std::numeric_limits<double>::quiet_NaN() : std::nextafter(threshold, kLowest);
     }
 
-    // Appends a place as a stop, with the features on the path to it.   IN OUT depth: of each place of the tree.
-    void add_place(const CompiledTree& tree, index_t node, index_t parent, std::vector<index_t>& depth) {
-        const auto place = static_cast<std::int32_t>(depth.size());
-        depth.push_back(parent < 0 ? 0 : depth[static_cast<std::size_t>(parent)] + 1);
-        nodes_.push_back({std::numeric_limits<double>::infinity(), 0, 4 * place});
+    void add_stop(index_t place, index_t node, index_t parent) {
+        const auto self = static_cast<std::int32_t>(place);
+        nodes_.push_back({std::numeric_limits<double>::infinity(), 0, {self, self, self}});
         source_.push_back(node);
         parent_.push_back(parent);
+        if (keeps_masks()) masks_.resize(masks_.size() + static_cast<std::size_t>(mask_stride()), 0);
+    }
+
+    void inherit_mask(const CompiledTree& tree, index_t child, index_t parent, index_t feature) {
         if (!keeps_masks()) return;
-        masks_.resize(masks_.size() + static_cast<std::size_t>(mask_stride()), 0);
-        if (parent < 0) return;
-        std::uint64_t* to = masks_.data() + (tree.first + place) * mask_stride();
+        std::uint64_t* to = masks_.data() + (tree.first + child) * mask_stride();
         const std::uint64_t* from = masks_.data() + (tree.first + parent) * mask_stride();
-        std::copy(from, from + n_words_, to);
-        const index_t feature = forest_.feature[source_[tree.first + parent]];
+        for (index_t w = 0; w < n_words_; ++w) to[w] |= from[w];
         to[feature >> 6] |= std::uint64_t{1} << (feature & 63);
     }
 };
@@ -180,7 +169,8 @@ void descend_in_step(const CompiledForest& forest, const CompiledForest::Compile
             const CompiledForest::Node& node = nodes[place[r]];
             const T raw = rows[r][node.feature * column_stride];
             const double x = kSingle ? static_cast<double>(static_cast<float>(raw)) : static_cast<double>(raw);
-            const std::int32_t next = node.next(x);
+            // The Branch by arithmetic: a conditional would compile to a jump, which is unpredictable.
+            const std::int32_t next = node.next[static_cast<int>(!(x <= node.threshold)) + static_cast<int>(x != x)];
             moved |= next ^ place[r];
             place[r] = next;
         }
@@ -195,11 +185,9 @@ void descend_categorical(const CompiledForest& forest, const CompiledForest::Com
     const CompiledForest::Node* nodes = forest.nodes(tree);
     for (index_t r = 0; r < kRows; ++r) {
         std::int32_t at = 0;
-        while (!nodes[at].is_stop(at)) {
+        while (nodes[at].next[0] != at) {
             const auto x = static_cast<double>(rows[r][nodes[at].feature * column_stride]);
-            const Branch branch = branch_of(forest.forest(), forest.source(tree, at), x);
-            at = branch == Branch::missing ? nodes[at].missing_child()
-                                           : nodes[at].first_child() + static_cast<std::int32_t>(branch);
+            at = nodes[at].next[static_cast<int>(branch_of(forest.forest(), forest.source(tree, at), x))];
         }
         place[r] = at;
     }

@@ -32,7 +32,7 @@ void descend_trees_in_step(const CompiledForest& forest, index_t begin, index_t 
             const CompiledForest::Node& node = nodes[i][place[i]];
             const T raw = row[node.feature * column_stride];
             const double x = kSingle ? static_cast<double>(static_cast<float>(raw)) : static_cast<double>(raw);
-            const std::int32_t next = node.next(x);
+            const std::int32_t next = node.next[static_cast<int>(!(x <= node.threshold)) + static_cast<int>(x != x)];
             moved |= next ^ place[i];
             place[i] = next;
         }

@@ -194,8 +194,8 @@ private:
         if (!compiled.categorical && compiled.n_tests <= kMaxTests) {
             const CompiledForest::Node* nodes = forest.nodes(compiled);
             std::vector<ThresholdRanks::Threshold> thresholds;
-            for (std::int32_t i = 0; i < compiled.n_places; ++i) {
-                if (!nodes[i].is_stop(i)) thresholds.emplace_back(nodes[i].feature, nodes[i].threshold);
+            for (index_t i = 0; i < forest.forest().offsets[t + 1] - forest.forest().offsets[t]; ++i) {
+                if (nodes[i].next[0] != i) thresholds.emplace_back(nodes[i].feature, nodes[i].threshold);
             }
             if (!ranks_.admit(thresholds)) return false;
             for (const auto& threshold : thresholds) rank_row_of_[static_cast<std::size_t>(threshold.first)] = 0;
@@ -227,19 +227,16 @@ private:
     // Appends the tests at and below a place, children first, with results in slots from `slot` on; returns its side.
     std::int32_t compile(const CompiledForest& forest, index_t t, std::int32_t place, std::int32_t slot) {
         const CompiledForest::Node& node = forest.nodes(forest.tree(t))[place];
-        if (node.is_stop(place)) return -1 - add_stop(forest, t, place);
-        const std::int32_t left = node.first_child();
-        const std::int32_t right = left + 1;
-        const std::int32_t missing = node.missing_child();
+        if (node.next[0] == place) return -1 - add_stop(forest, t, place);
         Test test;
         test.rank_row = rank_row_of_[static_cast<std::size_t>(node.feature)];
-        test.left = compile(forest, t, left, slot);
-        test.right = compile(forest, t, right, test.left < 0 ? slot : slot + 1);
+        test.left = compile(forest, t, node.next[0], slot);
+        test.right = compile(forest, t, node.next[1], test.left < 0 ? slot : slot + 1);
         test.out = slot;
-        test.shift = missing == left;
+        test.shift = node.next[2] == node.next[0];
         test.bound = static_cast<std::uint8_t>(ranks_.bound({node.feature, node.threshold}) + test.shift);
-        test.stays = missing > right;
-        test.stop = test.stays ? static_cast<std::uint8_t>(add_stop(forest, t, missing)) : std::uint8_t{0};
+        test.stays = node.next[2] != node.next[0] && node.next[2] != node.next[1];
+        test.stop = test.stays ? static_cast<std::uint8_t>(add_stop(forest, t, node.next[2])) : std::uint8_t{0};
         tests_.push_back(test);
         n_slots_ = std::max<index_t>(n_slots_, slot + 1);
         return slot;

@@ -21,7 +21,7 @@ from farthing.costs import CostSheet, Group
 from farthing.export import FLAGS, Program, export_model, leaf_sets
 from farthing.export import tables as tables_module
 from farthing.export.fast_forms import fast_form, mask_bytes
-from farthing.export.leaf_lookups import LeafLookups
+from farthing.export.leaf_lookups import MISSED_JUMP, LeafLookups
 from farthing.export.leaf_sets import ThresholdBlocks
 from farthing.export.tables import Tables
 from farthing.export.tree_paths import TreePaths, for_doubles_of
@@ -260,6 +260,18 @@ def test_many_guesses_take_sets_and_many_features_take_jumps() -> None:
     assert form(narrow, 60, 16) == "masks"
     assert form(wide, 30, 16) == "jumps"
     assert form(narrow, 10, 100) == "jumps"  # more leaves than a set has bits
+
+
+def test_values_of_few_bits_leave_few_jumps_to_miss() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(2000, 8)).astype(float)
+    y = X @ rng.normal(size=8) + X[:, 0] * X[:, 1] + rng.normal(size=2000)
+    rival = GradientBoostingRegressor(n_estimators=60, max_leaf_nodes=16, max_depth=None, random_state=0)
+    table = Tables.of(Program.of(from_model(rival.fit(X, y)))).trees
+    assert table is not None
+    guessed = sum(LeafLookups.of(table, TreePaths(table, tree)).missed for tree in range(table.n_trees))
+    assert guessed > 10 * MISSED_JUMP  # were rows to part anew in each tree; but there are eight bits
+    assert fast_form(table) == "jumps"
 
 
 @given(

@@ -57,7 +57,7 @@ class _Tree:
     def __init__(self, table: TreeTable, paths: TreePaths) -> None:
         self.table, self.paths, self.number = table, paths, paths.number
         self.first, self.end = paths.first, paths.end
-        self.lookups = LeafLookups({}, 0.0) if _is_wide(table) else LeafLookups.of(table, paths)
+        self.lookups = LeafLookups({}, 0.0, 0.0) if _is_wide(table) else LeafLookups.of(table, paths)
         self.jumps = {self._other(node) for node in range(self.first, self.end) if table.feature[node] >= 0}
 
     def _other(self, node: int) -> int:

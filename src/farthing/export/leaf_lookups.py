@@ -12,7 +12,7 @@ from farthing.export.tree_table import TreeTable
 _MOST_TESTS: Final = 4
 # Nanoseconds on a processor of 2020s servers, by a fit to models of tables that no page reports. Only their
 # ratios matter.
-_TEST, _MISSED_JUMP = 0.7, 8.0
+_TEST, MISSED_JUMP = 0.7, 8.0
 _LOOKUP, _LOOKUP_TEST = 1.5, 0.8
 
 
@@ -26,16 +26,20 @@ class LeafLookups:
         The inner nodes of each subtree, by its root, which comes first.
     time : float
         The mean time of a row in the tree, in nanoseconds.
+    missed : float
+        What of it is for missed jumps.
     """
 
     inner: dict[int, list[int]]
     time: float
+    missed: float
 
     @classmethod
     def of(cls, table: TreeTable, tree: TreePaths) -> LeafLookups:
         """Return them: from the leaves up, a subtree is looked up if jumps through it would take longer."""
         inner: dict[int, list[int]] = {leaf: [] for leaf in tree.leaves}
         times = dict.fromkeys(tree.leaves, 0.0)  # each times the rows of its node
+        missed = dict.fromkeys(tree.leaves, 0.0)
         roots: dict[int, list[int]] = {leaf: [] for leaf in tree.leaves}
         for node in range(tree.end - 1, tree.first - 1, -1):
             if table.feature[node] < 0:
@@ -43,14 +47,16 @@ class LeafLookups:
             left, right = node + 1, node + table.skip[node]
             rows = table.cover[left], table.cover[right]
             inner[node] = [node, *inner[left], *inner[right]]
-            by_jump = _TEST * sum(rows) + _MISSED_JUMP * min(rows) + times[left] + times[right]
+            by_jump = _TEST * sum(rows) + MISSED_JUMP * min(rows) + times[left] + times[right]
             by_lookup = (_LOOKUP + _LOOKUP_TEST * len(inner[node])) * sum(rows)
             if len(inner[node]) <= _MOST_TESTS and by_lookup < by_jump:
-                times[node], roots[node] = by_lookup, [node]
+                times[node], missed[node], roots[node] = by_lookup, 0.0, [node]
             else:
                 times[node], roots[node] = by_jump, roots[left] + roots[right]
-        first = tree.first
-        return cls({root: inner[root] for root in roots[first]}, times[first] / (table.cover[first] or 1.0))
+                missed[node] = MISSED_JUMP * min(rows) + missed[left] + missed[right]
+        first, rows_in = tree.first, table.cover[tree.first] or 1.0
+        chosen = {root: inner[root] for root in roots[first]}
+        return cls(chosen, times[first] / rows_in, missed[first] / rows_in)
 
     def leaves(self, table: TreeTable, root: int) -> list[int]:
         """Return the leaf of each set of tests that hold, the first test being the lowest bit."""

@@ -52,6 +52,7 @@ wheel: $(VENV)/.built
 feast: wheel
 	test -x build/feast/bin/python || $(PYTHON) -m venv build/feast
 	build/feast/bin/python -m pip install --quiet "$$(ls -t dist/farthing-*.whl | head -n 1)[feast]" "pandas<3" "pytest>=8" "hypothesis>=6.100"
+	build/feast/bin/python -m pip install --quiet --no-deps --force-reinstall "$$(ls -t dist/farthing-*.whl | head -n 1)"
 	build/feast/bin/python -c "import feast"
 	build/feast/bin/python -m pytest tests/sources/test_feast.py
 

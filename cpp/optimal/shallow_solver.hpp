@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <numeric>
 #include <type_traits>
 #include <vector>
@@ -56,6 +57,7 @@ public:
     // hold the tests of the root; best is null if a leaf is as good.
     double solve(const RowNumbers& rows, const OwnedPrices& prices, int depth, double limit) {
         best_ = -1;
+        closed_ = std::numeric_limits<double>::infinity();
         tests_.clear();
         if (depth == 0 || leaf_ == 0) return leaf_;
         view_columns(rows, prices);
@@ -67,7 +69,7 @@ public:
             if (open_tests(prices, most)) evaluate_pairs(rows, prices);
         }
         choose();
-        return value_;
+        return value_ < limit ? value_ : std::min(value_, closed_);
     }
 
     const std::vector<RootTest>& tests() const { return tests_; }
@@ -94,6 +96,7 @@ private:
     double most_ = 0;
     double leaf_ = 0;
     double value_ = 0;
+    double closed_ = 0;  // no test that was not tried further costs less
     index_t best_ = -1;
     std::vector<double> sums_;    // of all columns
     std::vector<std::uint8_t> local_;     // (rows, views), the place of each code
@@ -257,6 +260,7 @@ private:
                     bound += std::min(test.leaf[side], rows_.test_cost(test.weight[side], price));
                 }
                 test.open = bound < most;
+                if (!test.open) closed_ = std::min(closed_, bound);
                 column.pays = column.pays || test.open;
             }
             any = any || column.pays;

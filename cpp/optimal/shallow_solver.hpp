@@ -347,18 +347,20 @@ private:
             for (std::size_t j = 0; j < n_partners; ++j)
                 add<Labels, 0>(joints_.data() + cells[j] + local[partners_[j]] * width, terms);
         }
-        for (std::size_t j = 0; j < n_partners; ++j) subtract_from_sums(first, columns_[partners_[j]], j);
+        for (std::size_t j = 0; j < n_partners; ++j) subtract_from_sums<Labels>(first, columns_[partners_[j]], j);
     }
 
+    template <int Labels>
     void subtract_from_sums(const Column& first, const Column& second, std::size_t j) {
+        const index_t width = Labels > 0 ? Labels : width_;
         const std::size_t n_partners = partners_.size();
         double* left = joints_.data() + cells_[first.common * n_partners + j];
         for (index_t code = 0; code < second.codes.n; ++code)
-            std::copy_n(second.sums + code * (width_ + 2), width_, left + code * width_);
+            std::copy_n(second.sums + code * (width + 2), width, left + code * width);
         for (int code = 0; code < first.codes.n; ++code) {
             if (code == first.common) continue;
             const double* taken = joints_.data() + cells_[code * n_partners + j];
-            for (index_t k = 0; k < second.codes.n * width_; ++k) left[k] -= taken[k];
+            for (index_t k = 0; k < second.codes.n * width; ++k) left[k] -= taken[k];
         }
     }
 
@@ -375,7 +377,8 @@ private:
     // right child has the best test of b; gain_[2] and gain_[3] with the columns swapped.
     // IN joint: (codes of a, codes of b, width), sums of gains.
     void scan_pair(const Column& a, const Column& b, const double* joint) {
-        for (int i = 0; i < 4; ++i) gain_[i].assign(static_cast<std::size_t>(i < 2 ? a.n_tests : b.n_tests), 0.0);
+        for (int i = 0; i < 2; ++i) gain_[i].resize(static_cast<std::size_t>(a.n_tests));
+        for (int i = 2; i < 4; ++i) gain_[i].assign(static_cast<std::size_t>(b.n_tests), 0.0);
         scratch_.resize(static_cast<std::size_t>(b.codes.n * width_));
         inner_.resize(static_cast<std::size_t>(width_));
         with_labels([&](auto labels) { scan_labels<labels.value>(a, b, joint); });

@@ -16,8 +16,8 @@ are our tests of numbers: against the same thresholds as binary columns the cost
 values it may be higher, since one value in the middle of others takes two thresholds. The attributes of these
 tables are codes; codes that name things, as these do, are best given as categories.
 
-Growth is ours alone: random tables of four values a column, errors at 5 and
-tests at 0.02, beside the smallest one.
+Growth is ours alone: random tables of four values a column, errors at 5 and tests at 0.02, beside the
+smallest one.
 """
 
 from __future__ import annotations

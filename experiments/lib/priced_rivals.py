@@ -86,7 +86,7 @@ class BinaryTests:
 
     def passes(self, values: Floats, tested: float) -> NDArray[np.bool_]:
         """Return whether values of an attribute pass a test."""
-        return values == tested
+        return np.asarray(values == tested)
 
     def fit(self, depth: int, **settings: Any) -> Any:
         """Return the tree of the least total cost on the training rows, of at most a depth."""
@@ -127,7 +127,7 @@ class ThresholdTests(BinaryTests):
 
     def passes(self, values: Floats, tested: float) -> NDArray[np.bool_]:
         """Return whether values are no less than that of the test."""
-        return values >= tested
+        return np.asarray(values >= tested)
 
 
 def optimal_tree(split: PricedSplit, depth: int) -> Answer:

@@ -79,7 +79,7 @@ def test_with_a_width_fewer_sets_are_tried_and_none_is_wrong(seed, width):
     for one, total in zip(sets, totals.tolist(), strict=True):
         assert total == pytest.approx(every[one.tobytes()], abs=1e-12)
     # A step tries at most the supersets of so many sets.
-    assert search.n_tried == len(problem.asked) <= 1 + width * 6 * 6
+    assert len(search.tried) == len(problem.asked) == len(set(problem.asked)) <= 1 + width * 6 * 6
 
 
 @given(seed=st.integers(0, 2**32 - 1))
@@ -103,11 +103,11 @@ def test_branches_above_the_best_total_are_cut_off():
     sets, totals = search.best(problem.start, NONE, 5.0)
     np.testing.assert_array_equal(sets[totals.argmin()], [True, True, False, False, False, False])
     # All sets of two columns or fewer; those of three cost 3 alone.
-    assert search.n_tried == 1 + 6 + 15
+    assert len(search.tried) == 1 + 6 + 15
     problem.floor = 0.5
     search = problem.search(None)
     search.best(problem.start, NONE, 2.5)
-    assert search.n_tried == 1 + 6  # a floor of a half and two columns are not below 2.5
+    assert len(search.tried) == 1 + 6  # a floor of a half and two columns are not below 2.5
 
 
 @given(seed=st.integers(0, 2**32 - 1), n_classes=st.integers(2, 3))

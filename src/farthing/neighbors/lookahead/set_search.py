@@ -43,8 +43,8 @@ class SetSearch:
 
     Attributes
     ----------
-    n_tried : int
-        Sets whose loss was asked for.
+    tried : dict of bytes to float
+        The total of each set whose loss was asked for, by its bytes; no set is asked for twice.
     """
 
     losses: Callable[[Flags], Floats]
@@ -53,7 +53,8 @@ class SetSearch:
     floor: float
     width: int | None
     max_size: int
-    n_tried: int = field(default=0, init=False)
+    tried: dict[bytes, float] = field(default_factory=dict, init=False)
+    _followed: set[bytes] = field(default_factory=set, init=False)
 
     def best(self, start: Flags, first: Flags, least: float) -> tuple[Flags, Floats]:
         """Return the best two sets of each step, with their totals.
@@ -69,20 +70,24 @@ class SetSearch:
         """
         sets = np.unique(np.concatenate([first | start, start[np.newaxis]]), axis=0)
         sets = sets[sets.sum(axis=1) <= max(self.max_size, int(start.sum()))]
-        seen: set[bytes] = set()
         kept, totals_kept = [], []
         while len(sets):
-            seen.update(one.tobytes() for one in sets)
-            self.n_tried += len(sets)
-            totals = self.losses(sets) + self.prices(sets)
+            totals = self._totals(sets)
             order = np.argsort(totals, kind="stable")
             kept.append(sets[order[:_NOTED]])
             totals_kept.append(totals[order[:_NOTED]])
             least = min(least, float(totals[order[0]]))
-            sets = self._branches(sets[order], least, seen)
+            sets = self._branches(sets[order], least)
         return np.concatenate(kept), np.concatenate(totals_kept)
 
-    def _branches(self, sets: Flags, least: float, seen: set[bytes]) -> Flags:
+    def _totals(self, sets: Flags) -> Floats:
+        new = np.array([one.tobytes() not in self.tried for one in sets])
+        if new.any():
+            totals = self.losses(sets[new]) + self.prices(sets[new])
+            self.tried.update(zip((one.tobytes() for one in sets[new]), totals.tolist(), strict=True))
+        return np.array([self.tried[one.tobytes()] for one in sets])
+
+    def _branches(self, sets: Flags, least: float) -> Flags:
         """Return the supersets with one more column that are not cut off, of the first sets that have any."""
         grown: list[Flags] = []
         for one in sets:
@@ -92,10 +97,12 @@ class SetSearch:
             larger = larger[self.floor + self.prices(larger) < least]
             if len(larger):
                 grown.append(larger)
+                self._followed.add(one.tobytes())
         if not grown:
             return sets[:0]
+        # One that was tried before may be followed now; one that was followed has nothing left.
         found = np.unique(np.concatenate(grown), axis=0)
-        return np.asarray(found[[one.tobytes() not in seen for one in found]])
+        return np.asarray(found[[one.tobytes() not in self._followed for one in found]])
 
     def _larger(self, one: Flags) -> Flags:
         more = self.columns[~one[self.columns]]

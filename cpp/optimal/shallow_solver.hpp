@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <numeric>
 #include <type_traits>
 #include <vector>
@@ -56,6 +57,7 @@ public:
     // hold the tests of the root; best is null if a leaf is as good.
     double solve(const RowNumbers& rows, const OwnedPrices& prices, int depth, double limit) {
         best_ = -1;
+        closed_ = std::numeric_limits<double>::infinity();
         tests_.clear();
         if (depth == 0 || leaf_ == 0) return leaf_;
         view_columns(rows, prices);
@@ -67,7 +69,7 @@ public:
             if (open_tests(prices, most)) evaluate_pairs(rows, prices);
         }
         choose();
-        return value_;
+        return value_ < limit ? value_ : std::min(value_, closed_);
     }
 
     const std::vector<RootTest>& tests() const { return tests_; }
@@ -94,6 +96,7 @@ private:
     double most_ = 0;
     double leaf_ = 0;
     double value_ = 0;
+    double closed_ = 0;  // no test that was not tried further costs less
     index_t best_ = -1;
     std::vector<double> sums_;    // of all columns
     std::vector<std::uint8_t> local_;     // (rows, views), the place of each code
@@ -257,6 +260,7 @@ private:
                     bound += std::min(test.leaf[side], rows_.test_cost(test.weight[side], price));
                 }
                 test.open = bound < most;
+                if (!test.open) closed_ = std::min(closed_, bound);
                 column.pays = column.pays || test.open;
             }
             any = any || column.pays;
@@ -343,18 +347,20 @@ private:
             for (std::size_t j = 0; j < n_partners; ++j)
                 add<Labels, 0>(joints_.data() + cells[j] + local[partners_[j]] * width, terms);
         }
-        for (std::size_t j = 0; j < n_partners; ++j) subtract_from_sums(first, columns_[partners_[j]], j);
+        for (std::size_t j = 0; j < n_partners; ++j) subtract_from_sums<Labels>(first, columns_[partners_[j]], j);
     }
 
+    template <int Labels>
     void subtract_from_sums(const Column& first, const Column& second, std::size_t j) {
+        const index_t width = Labels > 0 ? Labels : width_;
         const std::size_t n_partners = partners_.size();
         double* left = joints_.data() + cells_[first.common * n_partners + j];
         for (index_t code = 0; code < second.codes.n; ++code)
-            std::copy_n(second.sums + code * (width_ + 2), width_, left + code * width_);
+            std::copy_n(second.sums + code * (width + 2), width, left + code * width);
         for (int code = 0; code < first.codes.n; ++code) {
             if (code == first.common) continue;
             const double* taken = joints_.data() + cells_[code * n_partners + j];
-            for (index_t k = 0; k < second.codes.n * width_; ++k) left[k] -= taken[k];
+            for (index_t k = 0; k < second.codes.n * width; ++k) left[k] -= taken[k];
         }
     }
 
@@ -371,7 +377,8 @@ private:
     // right child has the best test of b; gain_[2] and gain_[3] with the columns swapped.
     // IN joint: (codes of a, codes of b, width), sums of gains.
     void scan_pair(const Column& a, const Column& b, const double* joint) {
-        for (int i = 0; i < 4; ++i) gain_[i].assign(static_cast<std::size_t>(i < 2 ? a.n_tests : b.n_tests), 0.0);
+        for (int i = 0; i < 2; ++i) gain_[i].resize(static_cast<std::size_t>(a.n_tests));
+        for (int i = 2; i < 4; ++i) gain_[i].assign(static_cast<std::size_t>(b.n_tests), 0.0);
         scratch_.resize(static_cast<std::size_t>(b.codes.n * width_));
         inner_.resize(static_cast<std::size_t>(width_));
         with_labels([&](auto labels) { scan_labels<labels.value>(a, b, joint); });

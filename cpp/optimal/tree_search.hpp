@@ -114,11 +114,14 @@ private:
     };
 
     static std::vector<Candidate> candidates(const ShallowSolver& shallow) {
+        const std::vector<RootTest>& tests = shallow.tests();
+        std::vector<std::pair<double, std::int32_t>> order;
+        order.reserve(tests.size());
+        for (const RootTest& test : tests) order.emplace_back(test.value, static_cast<std::int32_t>(order.size()));
+        std::sort(order.begin(), order.end());  // the earlier of equals first
         std::vector<Candidate> found;
-        found.reserve(shallow.tests().size());
-        for (const RootTest& test : shallow.tests()) found.push_back({test, shallow.codes_of(test)});
-        std::stable_sort(found.begin(), found.end(),
-                         [](const Candidate& a, const Candidate& b) { return a.root.value < b.root.value; });
+        found.reserve(tests.size());
+        for (const auto& [value, number] : order) found.push_back({tests[number], shallow.codes_of(tests[number])});
         return found;
     }
 
@@ -127,8 +130,16 @@ private:
         for (int place = 0; place < candidate.codes.n; ++place)
             left[candidate.codes.code[place]] = candidate.codes.goes_left(candidate.root.test, place);
         const std::uint8_t* codes = rows_.codes(candidate.root.place);
-        for (RowNumbers& side : sides) side.reserve(rows.size());
-        for (const std::int32_t row : rows) sides[left[codes[row]] ? 0 : 1].push_back(row);
+        for (RowNumbers& side : sides) side.resize(rows.size());
+        std::int32_t* ends[2] = {sides[0].data(), sides[1].data()};
+        // Both sides get each row, and one of them keeps it: no branch that depends on the data.
+        for (const std::int32_t row : rows) {
+            const bool goes = left[codes[row]];
+            *ends[0] = *ends[1] = row;
+            ends[0] += goes;
+            ends[1] += !goes;
+        }
+        for (int side = 0; side < 2; ++side) sides[side].resize(static_cast<std::size_t>(ends[side] - sides[side].data()));
     }
 
     double bound(double leaf, double weight, const OwnedPrices& prices, double guess = 0) const {

@@ -69,7 +69,7 @@ class BinaryTests:
         self.tests = [
             (place, value)
             for place, name in enumerate(X.columns)
-            for value in _tested(np.unique(np.concatenate([X[name], new[name]])))
+            for value in self.tested(np.unique(np.concatenate([X[name], new[name]])))
         ]
         self.owner = np.array([place for place, _ in self.tests])
         self._train = self.indicators(X)
@@ -77,8 +77,16 @@ class BinaryTests:
 
     def indicators(self, table: Any) -> NDArray[np.int64]:
         """Return whether each row has the value of each test, shape (n_rows, n_tests)."""
-        columns = [table.iloc[:, place].to_numpy() == value for place, value in self.tests]
+        columns = [self.passes(table.iloc[:, place].to_numpy(), value) for place, value in self.tests]
         return np.column_stack(columns).astype(np.int64)
+
+    def tested(self, values: Floats) -> Floats:
+        """Return the values of an attribute, ascending, that have a test."""
+        return values[1:] if len(values) == 2 else values
+
+    def passes(self, values: Floats, tested: float) -> NDArray[np.bool_]:
+        """Return whether values of an attribute pass a test."""
+        return np.asarray(values == tested)
 
     def fit(self, depth: int, **settings: Any) -> Any:
         """Return the tree of the least total cost on the training rows, of at most a depth."""
@@ -110,6 +118,18 @@ class BinaryTests:
         return float((self.split.errors[y, labels] + spend).mean())
 
 
+class ThresholdTests(BinaryTests):
+    """The thresholds between the values of a split as binary columns, for STreeD; all else as there."""
+
+    def tested(self, values: Floats) -> Floats:
+        """Return all values but the least."""
+        return values[1:]
+
+    def passes(self, values: Floats, tested: float) -> NDArray[np.bool_]:
+        """Return whether values are no less than that of the test."""
+        return np.asarray(values >= tested)
+
+
 def optimal_tree(split: PricedSplit, depth: int) -> Answer:
     """Find the tree of the least total cost on the training rows, of at most a depth (STreeD)."""
     tests = BinaryTests(split)
@@ -117,10 +137,6 @@ def optimal_tree(split: PricedSplit, depth: int) -> Answer:
     model = tests.fit(depth)
     seconds = time.process_time() - begin
     return Answer(*tests.answers(model, split.test[0]), seconds)
-
-
-def _tested(values: Floats) -> Floats:
-    return values[1:] if len(values) == 2 else values
 
 
 def _prices(split: PricedSplit, owner: NDArray[np.int64]) -> list[Any]:

@@ -48,6 +48,13 @@ def test_it_buys_the_context_and_then_the_column_that_it_names(planned):
     np.testing.assert_array_equal(planned.predict(X), y)
 
 
+def test_a_search_of_all_sets_buys_the_same(planned):
+    X, y = context_table()
+    every = LookaheadClassifier(tradeoff=0.01, **{**QUICK, "width": None}).fit(X, y)
+    new, _ = context_table(seed=1)
+    np.testing.assert_array_equal(every.acquired(new), planned.acquired(new))
+
+
 def test_it_buys_two_columns_that_tell_only_together():
     X = np.random.default_rng(0).integers(0, 2, size=(600, 5)).astype(np.float64)
     y = (X[:, 1] != X[:, 3]).astype(np.int64)

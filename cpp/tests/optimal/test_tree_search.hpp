@@ -32,7 +32,7 @@ struct SearchTable {
     std::vector<double> shared{0.75};
     std::vector<index_t> group_of{0, -1, 0, -1, 0};
 
-    explicit SearchTable(std::uint64_t seed) {
+    explicit SearchTable(std::uint64_t seed, index_t n_rows = 14) : n(n_rows) {
         Random random(seed);
         for (const index_t count : n_codes)
             for (index_t row = 0; row < n; ++row) codes.push_back(static_cast<std::uint8_t>(random.below(count)));
@@ -135,6 +135,19 @@ inline void threads_and_memory_change_nothing() {
     }
 }
 
+// What is remembered of a sub-table that was cut off must be a bound, since a later search may allow it to cost more.
+inline void remembered_bounds_cut_off_no_best_tree() {
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        const SearchTable table(seed, 60);
+        const double factor = seed % 2 == 0 ? 0.02 : 0.1;
+        double cost[2];
+        double lower[2];
+        search_tree(table, factor, kInfinity, {4, kInfinity, 1 << 24, 1}, cost[0], lower[0]);
+        search_tree(table, factor, kInfinity, {4, kInfinity, 0, 1}, cost[1], lower[1]);
+        CHECK(cost[0] == cost[1] && lower[0] == lower[1]);
+    }
+}
+
 inline void a_search_out_of_time_has_a_valid_bound() {
     const SearchTable table(3);
     double best = 0;
@@ -225,6 +238,7 @@ inline void test_tree_search() {
     RUN(guesses_cost_no_more_than_their_sum);
     RUN(no_tree_costs_less);
     RUN(threads_and_memory_change_nothing);
+    RUN(remembered_bounds_cut_off_no_best_tree);
     RUN(a_search_out_of_time_has_a_valid_bound);
 }
 

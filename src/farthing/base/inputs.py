@@ -80,8 +80,8 @@ def distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         if most - least <= len(values) and most < np.iinfo(np.int64).max:
             shifted = values.astype(np.int64) - least
             seen = np.bincount(shifted) > 0
-            found = np.flatnonzero(seen) + least
-            return found.astype(values.dtype), (np.cumsum(seen) - 1)[shifted]
+            found = (np.flatnonzero(seen) + least).astype(values.dtype)
+            return found, shifted if len(found) == len(seen) else (np.cumsum(seen) - 1)[shifted]
     found, codes = np.unique(values, return_inverse=True)
     return found, np.asarray(codes, dtype=np.int64)
 

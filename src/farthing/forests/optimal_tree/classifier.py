@@ -133,7 +133,8 @@ class OptimalTreeClassifier(BudgetPathMixin, PricedErrorsMixin):
     It minimises the mean cost of errors plus ``tradeoff`` times the mean price of tests on the training rows
     over all trees of at most ``max_depth`` tests on a path, exactly, by dynamic programming over sub-tables.
     A column is paid once on a path, and so is the shared part of its group. Numeric columns may be cut at
-    every threshold between their values; missing values go to either side.
+    every threshold between their values; missing values go to either side. One value in the middle of others
+    takes two thresholds: numbers that are codes of things should be given as categories.
 
     Parameters
     ----------

@@ -93,8 +93,10 @@ class LookaheadClassifier(PricedErrorsMixin):
         Sets in the library.
     max_size : int
         Columns of the largest sets but one, which has all.
-    width : int
-        Sets of a size that the search for the library goes on with.
+    width : int or None
+        Sets of a size whose supersets the search for the library tries, by branch and bound: sets whose price
+        alone is above the best total so far are cut off with all that contain them. None tries all others,
+        which finds the best sets that there are, and takes long with more than some 12 columns.
     max_rows : int
         Most training rows that are kept, drawn at random.
     n_estimators, learning_rate, max_depth, min_samples_leaf
@@ -141,7 +143,7 @@ class LookaheadClassifier(PricedErrorsMixin):
         "n_neighbors": [at_least(1), None],
         "max_sets": [between(2, 4096)],
         "max_size": [at_least(1)],
-        "width": [at_least(1)],
+        "width": [at_least(1), None],
         "max_rows": [at_least(1)],
         "n_estimators": [at_least(1)],
         "max_depth": [at_least(1)],
@@ -161,7 +163,7 @@ class LookaheadClassifier(PricedErrorsMixin):
         n_neighbors: int | None = None,
         max_sets: int = 256,
         max_size: int = 6,
-        width: int = 6,
+        width: int | None = 6,
         max_rows: int = 3000,
         n_estimators: int = 150,
         learning_rate: float = 0.1,
@@ -268,7 +270,7 @@ class LookaheadClassifier(PricedErrorsMixin):
             header=header,
             max_sets=int(self.max_sets),
             max_size=int(self.max_size),
-            width=int(self.width),
+            width=None if self.width is None else int(self.width),
             random=random,
         )
         return learner.learn(None if self.n_neighbors is None else float(self.n_neighbors))

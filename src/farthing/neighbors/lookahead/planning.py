@@ -16,7 +16,7 @@ from farthing.learning.booster import TreeSettings
 from farthing.learning.folds import Fold
 from farthing.learning.losses import scores_to_probabilities
 from farthing.neighbors.lookahead.model import MOST_ANSWERS, LookaheadModel
-from farthing.neighbors.lookahead.set_library import SetSearch
+from farthing.neighbors.lookahead.set_library import SetLibrary
 from farthing.neighbors.lookahead.subset_booster import SubsetBooster, label_losses, random_entries
 from farthing.table.moments import moments
 from farthing.trees import explained_shares
@@ -54,8 +54,10 @@ class PlanLearner:
         What a unit of price is worth, in units of loss.
     header : dict
         The fields that all models of the rows have.
-    max_sets, max_size, width : int
+    max_sets, max_size : int
         Of the library and its search.
+    width : int or None
+        As in `SetSearch`.
     random : RandomState
         Draws the entries that boosters are shown.
     """
@@ -68,7 +70,7 @@ class PlanLearner:
     header: dict[str, Any]
     max_sets: int
     max_size: int
-    width: int
+    width: int | None
     random: np.random.RandomState
 
     @property
@@ -147,8 +149,8 @@ class PlanLearner:
         shares = explained_shares(booster.forest, booster.forest.node_values)
         columns = np.sort(np.argsort(-shares, kind="stable")[:_MOST_COLUMNS])
         columns = columns[shares[columns] > 0]
-        search = SetSearch(booster, self.answers, columns, self.tradeoff, self.width, self.max_size)
-        return search.library(self.max_sets)
+        library = SetLibrary(booster, self.answers, columns, self.tradeoff, self.width, self.max_size)
+        return library.sets(self.max_sets)
 
     def _planned(self, booster: SubsetBooster, sets: Flags, n_copies: int) -> list[Flags]:
         """Return what rows know after plans of one question and a set, or on the way there.

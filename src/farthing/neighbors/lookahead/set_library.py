@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.costs import CostSheet
+from farthing.neighbors.lookahead.set_search import SetSearch
 from farthing.neighbors.lookahead.subset_booster import SubsetBooster
 from farthing.typing import Flags, Floats
 
@@ -20,11 +21,10 @@ _LEAST: Final = 8
 
 
 @dataclass(frozen=True, eq=False)
-class SetSearch:
-    """Search the sets of least expected loss and price, by branch and bound of bounded width.
+class SetLibrary:
+    """Find the sets of least expected loss and price, by `SetSearch`.
 
-    Sets grow column by column; of each size the best few are kept, and a set whose price alone is more than
-    the best total is cut off. Pairs are all tried, since two columns may tell something only together.
+    It begins with the best of all pairs, since two columns may tell something only together.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ class SetSearch:
         The columns that sets are made of.
     tradeoff : float
         What a unit of price is worth, in units of loss.
-    width : int
-        How many sets of a size are kept.
+    width : int or None
+        As in `SetSearch`.
     max_size : int
         Columns of the largest sets.
     """
@@ -46,7 +46,7 @@ class SetSearch:
     codes: NDArray[np.uint8]
     columns: NDArray[np.int64]
     tradeoff: float
-    width: int
+    width: int | None
     max_size: int
 
     @property
@@ -54,7 +54,7 @@ class SetSearch:
         """The prices."""
         return self.booster.rows.costs
 
-    def library(self, most: int) -> Flags:
+    def sets(self, most: int) -> Flags:
         """Return at most so many sets, shape (n_sets, n_features); the first is empty."""
         rows = self.booster.rows
         n_rows, n_features = rows.values.shape
@@ -110,43 +110,28 @@ class SetSearch:
         share : float
             Of these rows in all.
         """
-        weights = self.booster.rows.weights[rows]
-        beam = np.unique(self._best(pairs, np.average(losses, axis=0, weights=weights)) | start, axis=0)
-        beam = np.unique(np.concatenate([beam, start[np.newaxis]]), axis=0)
+        weights = self.booster.rows.weights
+        first = self._best(pairs, np.average(losses, axis=0, weights=weights[rows]))
         few = _spread(rows, _OF_GROUP)
-        weights = self.booster.rows.weights[few]
-        kept, worths = [], []
-        nothing = float(
-            np.average(
-                self.booster.losses(few, np.zeros((1, len(start)), dtype=np.bool_))[:, 0], weights=weights
-            )
+
+        def mean_losses(sets: Flags) -> Floats:
+            return np.asarray(np.average(self.booster.losses(few, sets), axis=0, weights=weights[few]))
+
+        nothing = float(mean_losses(np.zeros((1, len(start)), dtype=np.bool_))[0])
+        search = SetSearch(
+            mean_losses,
+            lambda sets: self.tradeoff * self.prices(sets),
+            self.columns,
+            float(np.average(self.booster.least_losses(few), weights=weights[few])),
+            self.width,
+            self.max_size,
         )
-        least = nothing
-        for _ in range(self.max_size):
-            means = np.average(self.booster.losses(few, beam), axis=0, weights=weights)
-            totals = means + self.tradeoff * self.prices(beam)
-            order = np.argsort(totals, kind="stable")[: self.width]
-            kept.append(beam[order[:2]])
-            worths.append(share * (nothing - totals[order[:2]]))
-            least = min(least, float(totals[order[0]]))
-            beam = self._larger(beam[order], least)
-            if not len(beam):
-                break
-        return np.concatenate(kept), np.concatenate(worths)
+        sets, totals = search.best(start, first, nothing)
+        return sets, share * (nothing - totals)
 
     def _best(self, sets: Flags, means: Floats) -> Flags:
         totals = means + self.tradeoff * self.prices(sets)
         return np.asarray(sets[np.argsort(totals, kind="stable")[: self.width]])
-
-    def _larger(self, sets: Flags, least: float) -> Flags:
-        """Return the sets with one more column whose price leaves room for a lower total than the least."""
-        grown = np.repeat(sets, len(self.columns), axis=0)
-        grown[np.arange(len(grown)), np.tile(self.columns, len(sets))] = True
-        grown = grown[grown.sum(axis=1) <= self.max_size]
-        grown = np.unique(grown, axis=0)
-        known = {one.tobytes() for one in sets}
-        grown = grown[[one.tobytes() not in known for one in grown]] if len(grown) else grown
-        return np.asarray(grown[self.tradeoff * self.prices(grown) < least])
 
     def prices(self, sets: Flags) -> Floats:
         """Return the price of each set."""

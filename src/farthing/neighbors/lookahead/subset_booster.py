@@ -128,6 +128,13 @@ class SubsetBooster:
                 scores[mine] = predictor.predict(values[mine], n_threads=self.n_threads)[0]
         return scores
 
+    def least_losses(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return what `losses` cannot go below for each training row, whatever the booster says; (n,)."""
+        if self.rows.errors is None:
+            return np.zeros(len(numbers), dtype=np.float32)
+        least = (self.rows.errors.rows[numbers].min(axis=1) + self.rows.errors.table.min()) / 2
+        return np.asarray(least, dtype=np.float32)  # rounded as they are
+
     def losses(self, numbers: NDArray[np.int64], sets: Flags) -> NDArray[np.float32]:
         """Return what each training row is expected to lose if the columns of a set are all that is known.
 

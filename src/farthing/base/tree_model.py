@@ -27,7 +27,7 @@ from farthing.trees import (
     same_values,
 )
 from farthing.walks import ForestPolicy, PaidTrees, Policy, Stand
-from farthing.walks.plans import Plan, TreePlan
+from farthing.walks.plans import Link, Plan, TreePlan
 
 # Rows that refuse the same columns are predicted together from this number on; fewer are walked, since their
 # trees must be prepared first.
@@ -272,20 +272,24 @@ class TreeModel(FittedModel):
             Above which probability of the top class it leaves.
         """
         try:
-            steps = tuple(step.name for step in self.link_steps())
+            factor, steps = _scaled(self.link_steps())
         except ExportError:
             return None
         link, scores, (labels, counts) = _CORE_LINKS.get(steps), self.node_scores(), self.label_rule()
+        # The judge knows no factor, so it gets larger scores; those of a round must be as they are.
+        is_round = factor != 1 and (self.single_sums or labels in ("values", "shares"))
         is_value = steps == ("first",) and len(self.prior) > 1
-        if link is None or is_value or isinstance(scores, SparseRows) or isinstance(counts, SparseRows):
+        if link is None or is_value or is_round:
+            return None
+        if isinstance(scores, SparseRows) or isinstance(counts, SparseRows):
             return None
         return SplitJudge(
-            np.ascontiguousarray(scores, np.float64),
+            np.ascontiguousarray(scores * factor if factor != 1 else scores, np.float64),
             link,
             labels,
             None if counts is None else np.ascontiguousarray(counts, np.float64),
             1.0 if self.learning_rate is None else self.learning_rate,
-            self.prior,
+            self.prior * factor,
             list(exits),
             threshold,
             self.single_sums,
@@ -332,6 +336,24 @@ class TreeModel(FittedModel):
             raise ValueError(
                 f"the trees have {self.forest.n_outputs} outputs, the model has {len(self.prior)}"
             )
+
+
+def _scaled(steps: Link) -> tuple[float, tuple[str, ...]]:
+    """Return the factor that a link begins with, and the names of its other steps.
+
+    Examples
+    --------
+    >>> from farthing.walks.plans import LinkStep
+    >>> _scaled((LinkStep("times", 2.0), LinkStep("sigmoid")))
+    (2.0, ('sigmoid',))
+    """
+    factor, names = 1.0, list[str]()
+    for step in steps:
+        if not names and step.name in ("times", "divide"):
+            factor *= step.number if step.name == "times" else 1 / step.number
+        else:
+            names.append(step.name)
+    return factor, tuple(names)
 
 
 def _same(budgets: Sequence[NDArray[np.float64] | None]) -> bool:

@@ -330,9 +330,6 @@ class _TranslatedPolicy:
         found: Judged | None = None if told is None else told(judge, ways, looked)
         return found
 
-    def output_of(self, judged: Judged) -> NDArray[np.float64]:
-        return self._model.translate(judged.outputs, self._within)
-
     def split(self) -> Split | None:
         return split_of(self._policy)
 

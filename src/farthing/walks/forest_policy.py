@@ -216,10 +216,6 @@ class ForestPolicy:
             ways,
         )
 
-    def output_of(self, judged: Judged) -> Floats:
-        """Return the outputs after each answer, shape (n_answers, n_outputs)."""
-        return judged.outputs
-
     def why_ended(self) -> str:
         """Return why the walk has ended, in words."""
         return "all trees are finished"

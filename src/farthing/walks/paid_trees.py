@@ -101,16 +101,12 @@ class PaidTrees:
         self._trees.refuse(column)
 
     def foresee(self, column: int, answers: Sequence[float], ledger: RowLedger) -> Foresight | None:
-        """Return where each of some answers would lead to; None if evaluations have a price."""
-        return None if self._calls else self._trees.foresee(column, answers, ledger)
+        """Return where each of some answers would lead to, of a row that can pay for all evaluations."""
+        return self._trees.foresee(column, answers, ledger)
 
     def judged(self, judge: SplitJudge, ways: Ways, looked: bool) -> Judged | None:
         """Return what the answers would do to the belief of a row that can pay for all evaluations."""
         return self._trees.judged(judge, ways, looked)
-
-    def output_of(self, judged: Judged) -> Floats:
-        """Return the outputs after each answer, shape (n_answers, n_outputs)."""
-        return judged.outputs
 
     def after(self, column: int, value: float) -> Self:
         """Return a policy that has heard one answer more; this one is left as it is."""

@@ -137,7 +137,7 @@ class Reasoning:
         else:
             is_class, known = self._notes.is_class(self.model), found.labels_known
             risk, fall = found.risk, found.fall
-            details = partial(self._core_details, row_walk, split, ways, found)
+            details = partial(self._core_details, row_walk, split, ways)
         alone = split.forest.n_trees == 1
         # An answer that is known narrows the rows below; the shares are those of all answers to it.
         narrowed = column in below or row_walk.has_answer(below)
@@ -158,12 +158,12 @@ class Reasoning:
         judge = self._notes.judge(self.model)
         return None if judge is None else row_walk.judged(judge, ways)
 
-    def _core_details(self, row_walk: RowWalk, split: Split, ways: list[Way], found: Judged) -> Details:
-        """Return what `_details` does."""
-        predictions, likely = self.model.results(row_walk.policy.output_of(found))  # type: ignore[attr-defined]
+    def _core_details(self, row_walk: RowWalk, split: Split, ways: list[Way]) -> Details:
+        """Return what `_details` does, whose answers the core has judged."""
+        ahead = self._ahead(row_walk, ways)
+        predictions, likely = self.model.results(ahead.outputs)
         beliefs = predictions.tolist(), None if likely is None else likely.tolist()
-        columns = [None if asked < 0 else asked for asked in found.columns]
-        return self._details(row_walk, split, ways, columns, beliefs)
+        return self._details(row_walk, split, ways, ahead.columns, beliefs)
 
     def _details(
         self,
@@ -207,14 +207,18 @@ class Reasoning:
 
     def _foreseen(self, row_walk: RowWalk, split: Split, ways: list[Way]) -> tuple[Foresight, _Judged]:
         """Return where answers lead to, what is believed then, and by how much the risk falls."""
-        answers = [way.answer for way in ways]
-        ahead = row_walk.foresee(answers) or self._forked(row_walk, answers)
+        ahead = self._ahead(row_walk, ways)
         if not split.is_alone:
             return ahead, self._judged(row_walk, ways, ahead)
         # In a single tree all of it follows from the nodes; a row that has bought nothing has the prior.
         nodes = [-1 if stand is None else int(stand.nodes[-1]) for stand in ahead.stands]
         key = self._notes.number(split.forest), split.node, bool(row_walk.looked.any()), *nodes
         return ahead, self._notes.once(key, lambda: self._judged(row_walk, ways, ahead))
+
+    def _ahead(self, row_walk: RowWalk, ways: list[Way]) -> Foresight:
+        """Return where answers lead to."""
+        answers = [way.answer for way in ways]
+        return row_walk.foresee(answers) or self._forked(row_walk, answers)
 
     def _forked(self, row_walk: RowWalk, answers: Sequence[float]) -> Foresight:
         """Return where answers lead to, by walks that go on from here."""

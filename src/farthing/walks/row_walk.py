@@ -168,16 +168,13 @@ class RowWalk:
         return fork
 
     def foresee(self, values: Sequence[float]) -> Foresight | None:
-        """Return where answers lead to, if the policy can tell and no rule of the walk comes between.
-
-        Known columns, panels, calls and limits answer questions in place of the row, see `fork`; None then.
-        """
-        answers_itself = self._known or self._panels or len(self.looked) > self._n_columns
-        if answers_itself or self.ledger.is_limited:
-            return None
+        """Return where answers lead to; None if the policy cannot tell, or as in `judged`."""
         told: Callable[[int, Sequence[float], RowLedger], Foresight | None] | None
         told = getattr(self.policy, "foresee", None)
-        return None if told is None else told(self._asked(), values, self.ledger)
+        if told is None or self._limits_calls:
+            return None
+        found = told(self._asked(), values, self.ledger)
+        return found if found is not None and self._asks_outside(found.columns) else None
 
     def judged(self, judge: SplitJudge, ways: Ways) -> Judged | None:
         """Return what the answers to the question would do to the belief, from one call of the core.
@@ -186,19 +183,30 @@ class RowWalk:
         is known, was bought ahead or is over the budget, see `fork`; or if calls have a price under a limit.
         """
         told = getattr(self.policy, "judged", None)
-        is_limited = self.ledger.is_limited
-        # Without a limit calls are bought as soon as they are due, and change no question.
-        if told is None or self.column is None or (is_limited and len(self.looked) > self._n_columns):
+        if told is None or self.column is None or self._limits_calls:
             return None
         found: Judged | None = told(judge, ways, bool(np.count_nonzero(self.looked)))
-        if found is None:
-            return None
-        for asked in found.columns:
-            if asked < 0:
+        return found if found is not None and self._asks_outside(found.columns) else None
+
+    @property
+    def _limits_calls(self) -> bool:
+        """Whether a limit may forbid a call; without one they are made when due, and change no question."""
+        return len(self.looked) > self._n_columns and self.ledger.is_limited
+
+    def _asks_outside(self, columns: Sequence[int | None]) -> bool:
+        """Return whether the walk would ask for each of some columns, if it came after the question of now.
+
+        None, or a number below zero, is no question.
+        """
+        now, is_limited = self._asked(), self.ledger.is_limited
+        for asked in columns:
+            if asked is None or asked < 0:
                 continue
-            if asked in self._answers or (is_limited and not self.ledger.affords_all((self.column, asked))):
-                return None
-        return found
+            if asked >= self._n_columns or asked in self._answers:
+                return False
+            if is_limited and not self.ledger.affords_all((now, asked)):
+                return False
+        return True
 
     def answer_from(self, values: Mapping[int, Any], refused: Collection[int] = ()) -> None:
         """Answer all questions up to the first one that ``values`` does not answer; parameters as in `fork`.

@@ -226,10 +226,6 @@ class ExitPolicy:
         found = self._trees.judged(judge, ways, looked)
         return found if found is not None and found.is_clear else None
 
-    def output_of(self, judged: Judged) -> Floats:
-        """Return the outputs after each answer, shape (n_answers, n_outputs)."""
-        return judged.outputs
-
     def split(self) -> Split | None:
         """Return the split that the trees stand at."""
         return self._trees.split()

@@ -279,13 +279,15 @@ def progress_line(progress: FitProgress | ReadProgress) -> str:
 
     Examples
     --------
-    >>> from types import SimpleNamespace
-    >>> progress_line(SimpleNamespace(n_rounds=20, n_bytes=3_000_000, seconds=7.2, n_workers=4))
+    >>> from farthing.distributed.progress import FitProgress, ReadProgress
+    >>> progress_line(FitProgress(n_rounds=20, n_bytes=3_000_000, seconds=7.2, n_workers=4))
     '20 rounds of trees, 3.0 MB moved, 7.2 s, 4 workers'
-    >>> progress_line(SimpleNamespace(n_binned=12, n_parts=200, seconds=4.0))
+    >>> progress_line(ReadProgress(n_binned=12, n_parts=200, seconds=4.0))
     '12 of 200 partitions read, 4.0 s'
     """
-    if hasattr(progress, "n_binned"):
+    from farthing.distributed.progress import ReadProgress  # noqa: PLC0415 - an extra
+
+    if isinstance(progress, ReadProgress):
         return f"{progress.n_binned} of {progress.n_parts} partitions read, {progress.seconds:.1f} s"
     rounds, workers = (
         counted(n, what) for n, what in ((progress.n_rounds, "round"), (progress.n_workers, "worker"))

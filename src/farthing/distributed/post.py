@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future as ThreadFuture
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
@@ -235,9 +234,14 @@ class Post:
         return call
 
     async def _tell(self, to: int, when: When, numbers: NDArray[Any]) -> None:
-        """Call a rank without an answer."""
-        with suppress(OSError):  # it is repeated if the rank has not received it
-            await self._call(to, when, numbers, reply=False)
+        """Call a rank without an answer; it is repeated if the rank has not received it."""
+        if self._lost is None and self._is_wanted():
+            try:
+                await self._call(to, when, numbers, reply=False)
+            except OSError:
+                return
+            except Exception as error:
+                self._refused(to, error)
 
     async def _send(self, to: int, when: When, numbers: NDArray[Any]) -> None:
         """Call a rank that may not have begun, or be out of reach for a while, until it answers."""
@@ -247,8 +251,8 @@ class Post:
                 answer = await self._call(to, when, numbers, reply=True)
             except OSError:  # the scheduler knows whether that worker is lost, and the client says so
                 answer = None
-            except Exception as error:  # the rank does not wait for this, and has to know
-                return self.leave(f"worker {self._seat.addresses[to]} did not take a message: {error!r}")
+            except Exception as error:
+                return self._refused(to, error)
             if answer == "OK":
                 self._reached.add(to)
                 return
@@ -256,6 +260,10 @@ class Post:
                 return
             await asyncio.sleep(pause)
             pause = min(2 * pause, longest)
+
+    def _refused(self, to: int, error: Exception) -> None:
+        """Let the rank know, which does not wait for its messages."""
+        self.leave(f"worker {self._seat.addresses[to]} did not take a message: {error!r}")
 
     # These are called from the thread of the rank.
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-
 # Where Debian and Ubuntu put each version's programs, which are not on the path.
 INSTALLED = Path("/usr/lib/postgresql")
 

@@ -323,7 +323,11 @@ def overhead(job: Job, pipeline: LazyPipeline, table: NDArray[np.float64]) -> Li
     )
 
 
-JOBS: Final = {"docstrings": text_job, "posts": posts_job, "covtype": covtype_job}
+JOBS: Final[dict[str, Callable[[], Job]]] = {
+    "docstrings": text_job,
+    "posts": posts_job,
+    "covtype": covtype_job,
+}
 
 
 def kept_lines(name: str) -> list[Line]:

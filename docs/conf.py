@@ -111,10 +111,18 @@ def _module_of(app, module, name):  # noqa: ARG001 - Sphinx gives these
     return module if isinstance(getattr(sys.modules.get(module), name, None), GenericAlias) else None
 
 
+_RESULTS = "results/index"
+
+
 def _list_results(app, name, source):  # noqa: ARG001 - Sphinx gives these
     """Put the pages of results below their index, whose file is read without the site, too."""
-    if name == "results/index":
+    if name == _RESULTS:
         source[0] += "\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
+
+
+def _results_index(app, env, added, changed, removed):  # noqa: ARG001 - Sphinx gives these
+    """Read the index of results in every build: what is added to it is not in its file."""
+    return [_RESULTS]
 
 
 def _refuse_gaps(app, env):  # noqa: ARG001 - Sphinx gives these
@@ -128,4 +136,5 @@ def setup(app):
     app.connect("env-check-consistency", _refuse_gaps)
     app.connect("autodoc-skip-member", _skip)
     app.connect("source-read", _list_results)
+    app.connect("env-get-outdated", _results_index)
     app.connect("viewcode-follow-imported", _module_of)

@@ -14,7 +14,7 @@ from farthing.base import SweepContext
 _OF_CLASSES: Final[dict[float, dict[str, list[Any]]]] = {
     1000: {"max_depth": [3], "max_bins": [31], "learning_rate": [0.15]},
     4000: {"max_depth": [4], "max_bins": [63], "learning_rate": [0.2]},
-    math.inf: {"max_depth": [4]},
+    math.inf: {"max_depth": [4], "learning_rate": [0.2]},
 }
 # Below this many rows shallower boosters of numbers are often better.
 _FEW_ROWS: Final = 1000

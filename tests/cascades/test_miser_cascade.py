@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from farthing import BudgetedClassifier, load
-from farthing.base import TrainingSet
+from farthing.base import SweepContext, TrainingSet
 from farthing.cascades import MiserCascadeClassifier, MiserCascadeRegressor
 from farthing.cascades.miser_cascade.feature_chains import cut
+from farthing.cascades.miser_cascade.grid import cascade_auto
 from farthing.cascades.miser_cascade.held_out_rows import held_out_folds
 from farthing.costs import CostSheet, Group
 from farthing.errors import FileError
@@ -271,6 +272,17 @@ def test_numbers_go_on_where_there_is_more_to_gain():
     assert spent[unsure].mean() > spent[~unsure].mean()
     errors = [np.mean((model.at(b).predict(fresh) - wanted) ** 2) for b in (0.0, 1.0, 6.0, None)]
     assert errors[0] > errors[1] > errors[2] > 0.98 * errors[3]
+
+
+def test_small_tables_of_classes_get_fewer_bins_and_longer_steps():
+    def tried(n_rows, n_classes):
+        params = cascade_auto(SweepContext(n_rows, 2, n_classes, CostSheet([1.0, 1.0])))
+        candidate = MiserCascadeClassifier(**{name: values[0] for name, values in params.items()})
+        return candidate.max_depth, candidate.max_bins, candidate.learning_rate
+
+    assert [tried(n, 3) for n in (999, 1000, 3999)] == [(3, 31, 0.15), (4, 63, 0.2), (4, 63, 0.2)]
+    assert tried(4000, 3) == (4, 255, 0.2)
+    assert [tried(n, None) for n in (999, 1000)] == [(3, 255, 0.1), (4, 255, 0.1)]
 
 
 @pytest.mark.parametrize("kind", ["mean", "hard"])

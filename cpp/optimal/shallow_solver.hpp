@@ -36,6 +36,13 @@ struct RootTest {
     double value = 0;           // of the test with the best children found
 };
 
+// Of some rows.
+struct RowTotals {
+    double weight = 0;
+    double most = 0;  // the gain if every row had its best label
+    double leaf = 0;  // cost as a leaf
+};
+
 class ShallowSolver {
 public:
     explicit ShallowSolver(const PricedRows& rows) : rows_(rows), width_(rows.n_labels()) {}
@@ -50,8 +57,17 @@ public:
         leaf_ = most_ - *std::max_element(totals_.begin(), totals_.begin() + width_);
     }
 
+    // The same without reading the rows; the gains of labels are found with the sums of columns.
+    void load(const RowTotals& known) {
+        totals_.clear();
+        weight_ = known.weight;
+        most_ = known.most;
+        leaf_ = known.leaf;
+    }
+
     double weight() const { return weight_; }
     double leaf() const { return leaf_; }  // the cost of the rows as a leaf, over that of their best labels
+    RowTotals totals() const { return {weight_, most_, leaf_}; }
 
     // Finds the best tree. A value of at least `limit` is only a lower bound. After depth 1 or 2, `tests` and `best`
     // hold the tests of the root; best is null if a leaf is as good.
@@ -102,7 +118,7 @@ private:
     std::vector<std::uint8_t> local_;     // (rows, views), the place of each code
     std::vector<std::int32_t> uncommon_;  // rows that have not the common code of a column
     std::vector<index_t> places_, order_, partners_, cells_;  // of views, of the sums of one
-    std::vector<double> totals_;  // (width + 2,)
+    std::vector<double> totals_;  // (width + 2,), or empty until the columns are summed
     std::vector<Column> columns_;
     std::size_t n_views_ = 0;  // the columns with two codes or more, at an affordable price; others are spare
     std::vector<index_t> view_of_;
@@ -150,6 +166,7 @@ private:
         }
         sums_.assign(static_cast<std::size_t>(n_cells), 0.0);
         with_labels([&](auto labels) { add_rows<labels.value>(rows); });
+        if (totals_.empty()) add_codes();
         std::size_t kept = 0;
         for (std::size_t view = 0; view < n_views_; ++view) {
             Column& column = columns_[kept];
@@ -172,6 +189,14 @@ private:
             for (std::size_t view = 0; view < n_views_; ++view)
                 add<Labels, 2>(sums_.data() + cells_[view] + codes[places_[view]] * width, terms);
         }
+    }
+
+    // The totals, as the sums over the codes of one column.
+    void add_codes() {
+        totals_.assign(static_cast<std::size_t>(width_ + 2), 0.0);
+        if (n_views_ == 0) return;  // nothing can be tested
+        for (index_t code = 0; code < rows_.n_codes(places_[0]); ++code)
+            for (index_t k = 0; k < width_ + 2; ++k) totals_[k] += sums_[code * (width_ + 2) + k];
     }
 
     // Numbers the codes that occur; returns whether there are two or more.

@@ -179,7 +179,8 @@ private:
         const int first = root.leaf[0] >= root.leaf[1] ? 0 : 1;
         for (const int side : {first, 1 - first}) {
             const double rest = limit - cost - least[1 - side];
-            least[side] = std::max(least[side], solve(sides[side], owned, depth - 1, rest, worker).value);
+            const RowTotals totals{root.weight[side], root.most[side], root.leaf[side]};
+            least[side] = std::max(least[side], solve(sides[side], totals, owned, depth - 1, rest, worker).value);
             if (cost + least[0] + least[1] >= limit) break;
         }
         return cost + least[0] + least[1];
@@ -194,11 +195,12 @@ private:
     }
 
     // The least cost of a sub-table. A value of at least `limit`, or one that is not exact, is a lower bound.
-    Solution solve(const RowNumbers& rows, const OwnedPrices& prices, int depth, double limit, Worker& worker) {
+    Solution solve(const RowNumbers& rows, const RowTotals& totals, const OwnedPrices& prices, int depth, double limit,
+                   Worker& worker) {
         ShallowSolver& shallow = worker.shallow;
-        shallow.load(rows);
-        const double leaf = shallow.leaf();
-        const double weight = shallow.weight();
+        shallow.load(totals);
+        const double leaf = totals.leaf;
+        const double weight = totals.weight;
         const double least = bound(leaf, weight, prices, guessed(rows));
         Solution found{least, false, -1, 0};
         if (depth == 0 || found.value >= leaf) return {leaf, true, -1, 0};
@@ -300,8 +302,9 @@ private:
 
     // The best tree of a sub-table, without guesses where counts alone are enough.
     Solution solve_for_tree(const RowNumbers& rows, const OwnedPrices& prices, int depth, Worker& worker) {
-        if (!rows_.has_guesses() || depth > 2) return solve(rows, prices, depth, kNoLimit, worker);
         worker.shallow.load(rows);
+        if (!rows_.has_guesses() || depth > 2)
+            return solve(rows, worker.shallow.totals(), prices, depth, kNoLimit, worker);
         Solution found{worker.shallow.solve(rows, prices, depth, kNoLimit), true, -1, 0};
         note_root(worker.shallow.best(), found);
         return found;

@@ -154,7 +154,7 @@ def group_totals(groups: NDArray[np.integer], values: NDArray[Any], n_groups: in
     array([1.5, 0. , 5. ])
     """
     if peers() is None:
-        return exact_group_sums(groups, values, n_groups)
+        return exact_group_sums(np.asarray(groups, dtype=np.int64), values, n_groups)
     return totals([np.asarray(values)[groups == group] for group in range(n_groups)])
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from farthing._core import distinct_integers, exact_group_sums
 from farthing.base.inputs import distinct
@@ -17,8 +18,8 @@ _SMALL = st.lists(st.integers(-20, 20), min_size=1, max_size=40)
 
 
 @given(_SMALL, st.sampled_from([np.int8, np.int32, np.int64]))
-def test_distinct_numbers_are_those_of_numpy(values: list[int], dtype: type) -> None:
-    array = np.array(values, dtype=dtype)
+def test_distinct_numbers_are_those_of_numpy(values: list[int], dtype: type[np.signedinteger]) -> None:
+    array: NDArray[np.signedinteger] = np.array(values, dtype=dtype)
     found, codes = distinct(array)
     expected, places = np.unique(array, return_inverse=True)
     assert found.dtype == expected.dtype

@@ -155,7 +155,7 @@ class TreeProblem:
     def search(self, tradeoff: float, budget: float | None, seconds: float = math.inf) -> FoundTests:
         """Return the tests of that tree, before they are put into the common format; see `solve`."""
         rows, costs, values, weight = self.rows, self.rows.costs, self.values, self.weight
-        *nodes, spend, risk, cost, lower = optimal_tree(
+        feature, left, right, side, value, cover, spend, risk, cost, lower = optimal_tree(
             values.codes,
             np.array(values.n_present, dtype=np.int64),
             values.category_widths,
@@ -175,4 +175,5 @@ class TreeProblem:
             most_bytes=float(_MOST_BYTES),
             n_threads=self.n_threads,
         )
-        return FoundTests(NodeTests(*nodes), spend / weight, risk / weight, cost / weight, lower / weight)
+        nodes = NodeTests(feature, left, right, side, value, cover)
+        return FoundTests(nodes, spend / weight, risk / weight, cost / weight, lower / weight)

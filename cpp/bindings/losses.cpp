@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -104,6 +105,32 @@ double exact_sum(const Vector<double>& values) {
     return sum.rounded();
 }
 
+// Values of groups outside of 0 to n_groups - 1 are left out.
+NumpyArray<double> exact_group_sums(const Vector<index_t>& groups, const Vector<double>& values, index_t n_groups) {
+    require(groups.shape(0) == values.shape(0), "groups: one for each value");
+    require(n_groups >= 0, "n_groups: not negative");
+    std::vector<double> found(static_cast<std::size_t>(n_groups));
+    {
+        nb::gil_scoped_release unlocked;
+        // The values by group.
+        std::vector<index_t> ends(found.size() + 1, 0);
+        const auto known = [&](index_t group) { return group >= 0 && group < n_groups; };
+        for (const index_t group : span(groups))
+            if (known(group)) ++ends[group + 1];
+        std::partial_sum(ends.begin(), ends.end(), ends.begin());
+        std::vector<double> grouped(static_cast<std::size_t>(ends.back()));
+        std::vector<index_t> next(ends.begin(), ends.end() - 1);
+        for (index_t i = 0; i < span(values).size; ++i)
+            if (const index_t group = span(groups)[i]; known(group)) grouped[next[group]++] = span(values)[i];
+        for (index_t group = 0; group < n_groups; ++group) {
+            ExactSum sum;
+            sum.add({grouped.data() + ends[group], ends[group + 1] - ends[group]});
+            found[group] = sum.rounded();
+        }
+    }
+    return to_numpy(std::move(found));
+}
+
 NumpyArray<std::int64_t> exact_digits(const Vector<double>& values) {
     ExactSum sum;
     {
@@ -121,6 +148,7 @@ void bind_losses(nb::module_& m) {
     m.def("logistic_steps", &logistic_steps, "y"_a, "scores"_a);
     m.def("logistic_losses", &logistic_losses, "y"_a, "scores"_a);
     m.def("exact_sum", &exact_sum, "values"_a);
+    m.def("exact_group_sums", &exact_group_sums, "groups"_a, "values"_a, "n_groups"_a);
     m.def("best_log_temperature", &best_log_temperature, "margins"_a, "weights"_a.none(), "least"_a, "total"_a, "low"_a,
           "high"_a, "tolerance"_a);
     m.def("exact_digits", &exact_digits, "values"_a);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -95,6 +96,30 @@ NumpyArray<index_t> sampled_rows(index_t n_rows, index_t n_sample) {
     return to_numpy(sample_rows(n_rows, n_sample));
 }
 
+using Distinct = nb::typed<nb::tuple, NumpyArray<index_t>, NumpyArray<index_t>>;
+
+// The distinct values, ascending, and the place of each value among them, by counting; nothing if there are none or
+// their range is larger than their number.
+std::optional<Distinct> distinct_integers(const Vector<index_t>& values) {
+    const Span<const index_t> given = span(values);
+    if (given.size == 0) return std::nullopt;
+    const auto [least, most] = std::minmax_element(given.begin(), given.end());
+    const auto range = static_cast<std::uint64_t>(*most) - static_cast<std::uint64_t>(*least);
+    if (range > static_cast<std::uint64_t>(given.size)) return std::nullopt;
+    const index_t first = *least;
+    std::vector<index_t> places(range + 1, -1);
+    for (const index_t value : given) places[value - first] = 0;
+    std::vector<index_t> found;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        if (places[i] < 0) continue;
+        places[i] = static_cast<index_t>(found.size());
+        found.push_back(first + static_cast<index_t>(i));
+    }
+    std::vector<index_t> codes(static_cast<std::size_t>(given.size));
+    for (index_t i = 0; i < given.size; ++i) codes[i] = places[given[i] - first];
+    return Distinct{nb::make_tuple(to_numpy(std::move(found)), to_numpy(std::move(codes)))};
+}
+
 }  // namespace
 
 void bind_table(nb::module_& m) {
@@ -132,6 +157,7 @@ void bind_table(nb::module_& m) {
     m.def("bin_part", &bin_part<double>, "X"_a.noconvert(), "edges"_a, "bins_of_codes"_a, "n_threads"_a);
     m.def("bin_part", &bin_part<float>, "X"_a.noconvert(), "edges"_a, "bins_of_codes"_a, "n_threads"_a);
     m.def("empty_table", &empty_table, "n_rows"_a, "edges"_a, "bins_of_codes"_a);
+    m.def("distinct_integers", &distinct_integers, "values"_a);
     m.def("sampled_rows", &sampled_rows, "n_rows"_a, "n_sample"_a);
 }
 

@@ -33,6 +33,13 @@ struct OwnedPrices {
         return least;
     }
 
+    // Whether each column at an affordable price is so for other rows, too.
+    bool allows_no_more(const OwnedPrices& other) const {
+        for (std::size_t a = 0; a < price.size(); ++a)
+            if (price[a] < kMostCost && !(other.price[a] < kMostCost)) return false;
+        return true;
+    }
+
     explicit OwnedPrices(index_t n_columns) : next(static_cast<std::size_t>(n_columns)) {}
 };
 

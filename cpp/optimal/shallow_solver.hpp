@@ -36,11 +36,23 @@ struct RootTest {
     double value = 0;           // of the test with the best children found
 };
 
+// Of some rows.
+struct RowTotals {
+    double weight = 0;
+    double most = 0;  // the gain if every row had its best label
+    double leaf = 0;  // cost as a leaf
+};
+
 class ShallowSolver {
 public:
-    explicit ShallowSolver(const PricedRows& rows) : rows_(rows), width_(rows.n_labels()) {}
+    explicit ShallowSolver(const PricedRows& rows) : rows_(rows), width_(rows.n_labels()) {
+        first_cell_.push_back(0);
+        for (index_t place = 0; place < rows.n_columns(); ++place)
+            first_cell_.push_back(first_cell_.back() + rows.n_codes(place) * (width_ + 2));
+    }
 
     void load(const RowNumbers& rows) {
+        summed_ = false;
         totals_.assign(static_cast<std::size_t>(width_ + 2), 0.0);
         with_labels([&](auto labels) {
             for (const std::int32_t row : rows) add<labels.value, 2>(totals_.data(), rows_.terms(row));
@@ -50,17 +62,29 @@ public:
         leaf_ = most_ - *std::max_element(totals_.begin(), totals_.begin() + width_);
     }
 
+    // The same without reading the rows; the gains of labels are found with the sums of columns.
+    void load(const RowTotals& known) {
+        summed_ = false;
+        totals_.clear();
+        weight_ = known.weight;
+        most_ = known.most;
+        leaf_ = known.leaf;
+    }
+
     double weight() const { return weight_; }
     double leaf() const { return leaf_; }  // the cost of the rows as a leaf, over that of their best labels
+    RowTotals totals() const { return {weight_, most_, leaf_}; }
 
     // Finds the best tree. A value of at least `limit` is only a lower bound. After depth 1 or 2, `tests` and `best`
     // hold the tests of the root; best is null if a leaf is as good.
-    double solve(const RowNumbers& rows, const OwnedPrices& prices, int depth, double limit) {
+    // IN whole: the sums of these rows and of those that were summed last, where both are the sides of a test; or null.
+    double solve(const RowNumbers& rows, const OwnedPrices& prices, int depth, double limit,
+                 const std::vector<double>* whole = nullptr) {
         best_ = -1;
         closed_ = std::numeric_limits<double>::infinity();
         tests_.clear();
         if (depth == 0 || leaf_ == 0) return leaf_;
-        view_columns(rows, prices);
+        view_columns(rows, prices, whole);
         list_tests();
         value_ = leaf_;
         evaluate_stumps(prices);
@@ -72,6 +96,9 @@ public:
         return value_ < limit ? value_ : std::min(value_, closed_);
     }
 
+    // The sums of columns at affordable prices, of the rows that were loaded if they are `summed`.
+    const std::vector<double>& sums() const { return sums_; }
+    bool summed() const { return summed_; }
     const std::vector<RootTest>& tests() const { return tests_; }
     const RootTest* best() const { return best_ < 0 ? nullptr : &tests_[best_]; }
     const PresentCodes& codes_of(const RootTest& test) const { return columns_[view_of_[test.place]].codes; }
@@ -98,11 +125,14 @@ private:
     double value_ = 0;
     double closed_ = 0;  // no test that was not tried further costs less
     index_t best_ = -1;
-    std::vector<double> sums_;    // of all columns
+    bool summed_ = false;
+    std::vector<index_t> first_cell_;     // (k + 1,), where the sums of each column begin
+    std::vector<double> sums_;            // by column and code, (width + 2) each
+    std::vector<double> present_;         // the same of the codes that occur
     std::vector<std::uint8_t> local_;     // (rows, views), the place of each code
     std::vector<std::int32_t> uncommon_;  // rows that have not the common code of a column
     std::vector<index_t> places_, order_, partners_, cells_;  // of views, of the sums of one
-    std::vector<double> totals_;  // (width + 2,)
+    std::vector<double> totals_;  // (width + 2,), or empty until the columns are summed
     std::vector<Column> columns_;
     std::size_t n_views_ = 0;  // the columns with two codes or more, at an affordable price; others are spare
     std::vector<index_t> view_of_;
@@ -133,33 +163,42 @@ private:
         }
     }
 
-    void view_columns(const RowNumbers& rows, const OwnedPrices& prices) {
+    void view_columns(const RowNumbers& rows, const OwnedPrices& prices, const std::vector<double>* whole) {
         const index_t k = rows_.n_columns();
         view_of_.assign(static_cast<std::size_t>(k), -1);
-        n_views_ = 0;
         places_.clear();
         cells_.clear();
-        index_t n_cells = 0;
         for (index_t place = 0; place < k; ++place) {
             if (!(prices.price[place] < kMostCost)) continue;
-            if (n_views_ == columns_.size()) columns_.emplace_back();
-            ++n_views_;
             places_.push_back(place);
-            cells_.push_back(n_cells);
-            n_cells += rows_.n_codes(place) * (width_ + 2);
+            cells_.push_back(first_cell_[place]);
         }
-        sums_.assign(static_cast<std::size_t>(n_cells), 0.0);
-        with_labels([&](auto labels) { add_rows<labels.value>(rows); });
+        n_views_ = places_.size();
+        while (columns_.size() < n_views_) columns_.emplace_back();
+        sum_columns(rows, whole);
+        if (totals_.empty()) add_codes();
         std::size_t kept = 0;
         for (std::size_t view = 0; view < n_views_; ++view) {
             Column& column = columns_[kept];
             column.place = places_[view];
-            column.sums = sums_.data() + cells_[view];
             if (!compact(column)) continue;
             places_[kept] = column.place;
             view_of_[column.place] = static_cast<index_t>(kept++);
         }
         n_views_ = kept;
+    }
+
+    // One side of a test is the whole less the other side, where that is less work than to add its rows.
+    void sum_columns(const RowNumbers& rows, const std::vector<double>* whole) {
+        const auto n_cells = static_cast<std::size_t>(first_cell_.back());
+        present_.resize(n_cells);
+        if (whole != nullptr && rows.size() * n_views_ * static_cast<std::size_t>(width_ + 2) > n_cells) {
+            for (std::size_t i = 0; i < n_cells; ++i) sums_[i] = (*whole)[i] - sums_[i];
+        } else {
+            sums_.assign(n_cells, 0.0);
+            with_labels([&](auto labels) { add_rows<labels.value>(rows); });
+        }
+        summed_ = true;
     }
 
     // Rows on the outside: neighbouring sums, of different columns, do not wait for each other.
@@ -174,16 +213,26 @@ private:
         }
     }
 
+    // The totals, as the sums over the codes of one column.
+    void add_codes() {
+        totals_.assign(static_cast<std::size_t>(width_ + 2), 0.0);
+        if (n_views_ == 0) return;  // nothing can be tested
+        for (index_t code = 0; code < rows_.n_codes(places_[0]); ++code)
+            for (index_t k = 0; k < width_ + 2; ++k) totals_[k] += sums_[cells_[0] + code * (width_ + 2) + k];
+    }
+
     // Numbers the codes that occur; returns whether there are two or more.
-    bool compact(Column& view) const {
+    bool compact(Column& view) {
         const index_t width = width_ + 2;
         const index_t n_codes = rows_.n_codes(view.place);
+        const double* from = sums_.data() + first_cell_[view.place];
+        view.sums = present_.data() + first_cell_[view.place];
         PresentCodes& codes = view.codes;
         codes.n = 0;
         view.common = 0;
         for (index_t code = 0; code < n_codes; ++code) {
-            if (!(view.sums[code * width + width_] > 0)) continue;
-            if (codes.n != code) std::copy_n(view.sums + code * width, width, view.sums + codes.n * width);
+            if (!(from[code * width + width_] > 0)) continue;
+            std::copy_n(from + code * width, width, view.sums + codes.n * width);
             if (view.sums[codes.n * width + width_] > view.sums[view.common * width + width_]) view.common = codes.n;
             view.place_of[code] = static_cast<std::uint8_t>(codes.n);
             codes.code[codes.n++] = static_cast<std::uint8_t>(code);

@@ -14,6 +14,7 @@ namespace farthing {
 
 struct TreeAccount {
     std::vector<double> value;  // (nodes, n_labels), the weight of the rows of each class
+    std::vector<double> cover;  // (nodes,), the weight of all classes
     double spend = 0;           // price of all tests, times the weights of the rows
     double risk = 0;            // the least cost of one label for each leaf
 };
@@ -40,6 +41,9 @@ inline TreeAccount account_of(const FoundTree& tree, const SearchColumns& column
         weights[node] += costs.weights[row];
         for (index_t label = 0; label < width; ++label) losses[node * width + label] += costs.labels[row * width + label];
     }
+    account.cover.assign(n_nodes, 0.0);
+    for (std::size_t node = 0; node < n_nodes; ++node)
+        for (index_t label = 0; label < width; ++label) account.cover[node] += account.value[node * width + label];
     // Parents come before their children.
     std::vector<OwnedFeatures> owned(n_nodes, OwnedFeatures(costs.sheet));
     for (std::size_t node = 0; node < n_nodes; ++node) {

@@ -155,8 +155,9 @@ private:
     }
 
     // The cost of the best tree of a depth with a test at its root. A value of at least `limit` is a lower bound.
-    double with_root(const RowNumbers& rows, const Candidate& candidate, const OwnedPrices& prices, int depth,
-                     double limit, double weight, Worker& worker) {
+    // IN sums: those of the rows by column.
+    double with_root(const RowNumbers& rows, const std::vector<double>& sums, const Candidate& candidate,
+                     const OwnedPrices& prices, int depth, double limit, double weight, Worker& worker) {
         const RootTest& root = candidate.root;
         const OwnedPrices& owned = sets_.with(prices, root.place);
         const double cost = rows_.test_cost(weight, prices.price[root.place]);
@@ -177,10 +178,14 @@ private:
         }
         // The side that can cost more is more likely to pass the limit, which spares the other one.
         const int first = root.leaf[0] >= root.leaf[1] ? 0 : 1;
+        const std::vector<double>* whole = nullptr;  // once the sums of the other side are there
         for (const int side : {first, 1 - first}) {
             const double rest = limit - cost - least[1 - side];
-            least[side] = std::max(least[side], solve(sides[side], owned, depth - 1, rest, worker).value);
+            const RowTotals totals{root.weight[side], root.most[side], root.leaf[side]};
+            least[side] = std::max(least[side], solve(sides[side], totals, owned, depth - 1, rest, worker, whole).value);
             if (cost + least[0] + least[1] >= limit) break;
+            // Deeper searches of the first side have left the sums of its parts.
+            if (depth == 3 && worker.shallow.summed() && owned.allows_no_more(prices)) whole = &sums;
         }
         return cost + least[0] + least[1];
     }
@@ -194,11 +199,12 @@ private:
     }
 
     // The least cost of a sub-table. A value of at least `limit`, or one that is not exact, is a lower bound.
-    Solution solve(const RowNumbers& rows, const OwnedPrices& prices, int depth, double limit, Worker& worker) {
+    Solution solve(const RowNumbers& rows, const RowTotals& totals, const OwnedPrices& prices, int depth, double limit,
+                   Worker& worker, const std::vector<double>* whole = nullptr) {
         ShallowSolver& shallow = worker.shallow;
-        shallow.load(rows);
-        const double leaf = shallow.leaf();
-        const double weight = shallow.weight();
+        shallow.load(totals);
+        const double leaf = totals.leaf;
+        const double weight = totals.weight;
         const double least = bound(leaf, weight, prices, guessed(rows));
         Solution found{least, false, -1, 0};
         if (depth == 0 || found.value >= leaf) return {leaf, true, -1, 0};
@@ -211,7 +217,7 @@ private:
         }
         n_solved_.fetch_add(1, std::memory_order_relaxed);
         if (depth <= 2) {
-            found.value = shallow.solve(rows, prices, depth, limit);
+            found.value = shallow.solve(rows, prices, depth, limit, whole);
             found.exact = found.value < limit;
             note_root(shallow.best(), found);
         } else {
@@ -234,10 +240,11 @@ private:
         Solution best;
         best.value = worker.shallow.solve(rows, prices, 2, kNoLimit);
         note_root(worker.shallow.best(), best);
+        const std::vector<double> sums = worker.shallow.sums();
         double least = best.value;  // a bound below all tests, whether solved or not
         for (const Candidate& candidate : candidates(worker.shallow)) {
             const double most = std::min(best.value, limit);
-            const double value = with_root(rows, candidate, prices, depth, most, weight, worker);
+            const double value = with_root(rows, sums, candidate, prices, depth, most, weight, worker);
             least = std::min(least, value);
             if (value < most && !stopped_) {
                 best.value = value;
@@ -269,6 +276,7 @@ private:
     void deepen(const RowNumbers& all, ShallowSolver& shallow, int depth) {
         const double weight = shallow.weight();
         shallow.solve(all, sets_.none(), 2, kNoLimit);
+        const std::vector<double> sums = shallow.sums();
         const std::vector<Candidate> tests = candidates(shallow);
         const auto n = static_cast<index_t>(tests.size());
         std::mutex mutex;
@@ -285,7 +293,7 @@ private:
                     const std::lock_guard<std::mutex> lock(mutex);
                     limit = best_.value + (best_number > number ? 1 : 0);
                 }
-                const double value = with_root(all, tests[number], sets_.none(), depth, limit, weight, worker);
+                const double value = with_root(all, sums, tests[number], sets_.none(), depth, limit, weight, worker);
                 const bool exact = value < limit && !stopped_;
                 const std::lock_guard<std::mutex> lock(mutex);
                 lower = std::min(lower, value);
@@ -300,8 +308,9 @@ private:
 
     // The best tree of a sub-table, without guesses where counts alone are enough.
     Solution solve_for_tree(const RowNumbers& rows, const OwnedPrices& prices, int depth, Worker& worker) {
-        if (!rows_.has_guesses() || depth > 2) return solve(rows, prices, depth, kNoLimit, worker);
         worker.shallow.load(rows);
+        if (!rows_.has_guesses() || depth > 2)
+            return solve(rows, worker.shallow.totals(), prices, depth, kNoLimit, worker);
         Solution found{worker.shallow.solve(rows, prices, depth, kNoLimit), true, -1, 0};
         note_root(worker.shallow.best(), found);
         return found;

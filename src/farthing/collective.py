@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing._core import exact_digits, exact_sum
+from farthing._core import exact_digits, exact_group_sums, exact_sum
 
 # See ExactSum of the compiled core: digits of 32 bits, the lowest bit is 2**-1074; then counts of infinities,
 # negative infinities and NaNs.
@@ -153,6 +153,8 @@ def group_totals(groups: NDArray[np.integer], values: NDArray[Any], n_groups: in
     >>> group_totals(np.array([0, 2, 0]), np.array([1.0, 5.0, 0.5]), 3)
     array([1.5, 0. , 5. ])
     """
+    if peers() is None:
+        return exact_group_sums(np.asarray(groups, dtype=np.int64), values, n_groups)
     return totals([np.asarray(values)[groups == group] for group in range(n_groups)])
 
 

@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from farthing.base.parameters import PLAIN
+
 # These take effect without a fit, or affect nothing but the next one.
 _WITHOUT_A_FIT: Final = frozenset({"n_jobs", "progress", "verbose", "warm_start"})
 
@@ -50,7 +52,11 @@ class Snapshot:
             for name, value in estimator.get_params(deep=False).items()
             if name not in _WITHOUT_A_FIT
         }
-        nested = {name: cls.of(value) for name, value in params.items() if _is_estimator(value)}
+        nested = {
+            name: cls.of(value)
+            for name, value in params.items()
+            if type(value) not in PLAIN and _is_estimator(value)
+        }
         return cls(tuple(params), tuple(params.values()), nested or None)
 
     def changes(self, estimator: Any) -> list[str]:

@@ -69,16 +69,20 @@ class ErrorCosts:
 
     def over(self, classes: NDArray[Any]) -> ErrorCosts:
         """Return the costs in the order of some classes, which must be among the labels."""
+        return ErrorCosts(self.table(classes), classes)
+
+    def table(self, classes: NDArray[Any]) -> Floats:
+        """Return the same costs as an array, shape (n_classes, n_classes)."""
         if self.costs.ndim == 0:
-            return ErrorCosts(self.costs, classes)
+            return _per_error(float(self.costs), len(classes))
         if self.labels is None:
             if len(classes) != len(self.costs):
                 raise ValueError(f"the costs are for {len(self.costs)} classes; y has {len(classes)}")
-            return ErrorCosts(self.costs, classes)
+            return self.costs.copy()
         if not np.isin(classes, self.labels).all():
             raise ValueError(f"the costs are for the labels {self.labels.tolist()}; y has {classes.tolist()}")
         places = [self.labels.tolist().index(label) for label in classes.tolist()]
-        return ErrorCosts(self.costs[np.ix_(places, places)], classes)
+        return np.asarray(self.costs[np.ix_(places, places)])
 
     def __repr__(self) -> str:
         labels = None if self.labels is None else self.labels.tolist()
@@ -155,7 +159,7 @@ def error_prices(given: Any, rows: TrainingSet) -> ErrorPrices:
         The rows of a classification.
     """
     try:
-        costs = ErrorCosts.of(given).over(np.asarray(rows.classes)).costs
+        costs = ErrorCosts.of(given).table(np.asarray(rows.classes))
     except ValueError as error:
         raise ValueError(f"error_costs: {error}") from error
     return ErrorPrices(costs, costs[rows.target])

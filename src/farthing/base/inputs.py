@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from joblib import cpu_count, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
+from farthing._core import distinct_integers
 from farthing.errors import OneClassWarning, warn
 
 
@@ -22,7 +23,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     array([1., 1.])
     """
     if sample_weight is None:
-        return np.broadcast_to(np.float64(1), n_rows)  # one number with stride 0, whatever the length
+        return _ones(n_rows)
     weights = np.array(sample_weight, dtype=np.float64)
     if weights.ndim == 0:
         weights = np.full(n_rows, weights)
@@ -35,6 +36,12 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     if not weights.any():
         raise ValueError("sample_weight is zero on every row, which leaves nothing to fit on")
     return weights
+
+
+@lru_cache(maxsize=64)
+def _ones(n_rows: int) -> NDArray[np.float64]:
+    """Return a read-only one per row: one number with stride 0, whatever the length."""
+    return np.broadcast_to(np.float64(1), n_rows)
 
 
 def target_column(y: Any) -> NDArray[Any]:
@@ -75,13 +82,10 @@ def distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     >>> distinct(np.array([5, 3, 5]))
     (array([3, 5]), array([1, 0, 1]))
     """
-    if values.dtype.kind in "iu" and len(values):
-        least, most = int(values.min()), int(values.max())
-        if most - least <= len(values) and most < np.iinfo(np.int64).max:
-            shifted = values.astype(np.int64) - least
-            seen = np.bincount(shifted) > 0
-            found = (np.flatnonzero(seen) + least).astype(values.dtype)
-            return found, shifted if len(found) == len(seen) else (np.cumsum(seen) - 1)[shifted]
+    if np.can_cast(values.dtype, np.int64) and values.dtype.kind in "iu":
+        counted = distinct_integers(np.ascontiguousarray(values, dtype=np.int64))
+        if counted is not None:
+            return counted[0].astype(values.dtype, copy=False), counted[1]
     found, codes = np.unique(values, return_inverse=True)
     return found, np.asarray(codes, dtype=np.int64)
 

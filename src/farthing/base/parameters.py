@@ -79,8 +79,8 @@ CLASS_WEIGHT: Final[list[Any]] = [Mapping, one_of("balanced"), None]
 ANY_OR_NONE: Final[list[Any]] = [object, None]
 
 
-# Values of these types are equal only to values that are as valid.
-_PLAIN: Final = frozenset({bool, int, float, str, type(None)})
+#: Types of which values are equal only to values that are as valid.
+PLAIN: Final = frozenset({bool, int, float, str, type(None)})
 # Values of a class that are remembered; a search over floats would give ever more.
 _MOST_KNOWN: Final = 4096
 
@@ -107,11 +107,17 @@ def check_parameters(kind: type, constraints: Mapping[str, Any], given: Mapping[
         The values, by parameter.
     """
     known = _known_values(kind)
-    plain = {name: (name, type(value), value) for name, value in given.items() if type(value) in _PLAIN}
-    unknown = {name: value for name, value in given.items() if plain.get(name) not in known}
+    unknown = {}
+    for name, value in given.items():
+        if type(value) in PLAIN and (name, type(value), value) in known:
+            continue
+        if constraints.get(name, ANY_OR_NONE) is not ANY_OR_NONE:
+            unknown[name] = value
+    if not unknown:
+        return
     validate_parameter_constraints(constraints, unknown, caller_name=kind.__name__)
     if len(known) < _MOST_KNOWN:
-        known.update(plain[name] for name in unknown if name in plain)
+        known.update((name, type(value), value) for name, value in unknown.items() if type(value) in PLAIN)
 
 
 def check_whole(name: str, given: Any, least: int, most: int | None = None) -> None:

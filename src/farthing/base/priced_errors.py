@@ -111,7 +111,7 @@ class PricedErrorsMixin(ContractClassifier):
         """
         given = getattr(self, "error_costs", None)
         if rows.errors is None and given is not None:
-            rows = replace(rows, errors=error_prices(given, rows))
+            rows = rows.priced(error_prices(given, rows))
         if rows.errors is not None:
             if getattr(self, "class_weight", None) is not None:
                 raise ValueError(

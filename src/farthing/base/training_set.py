@@ -140,6 +140,10 @@ class TrainingSet:
         """Return the rows with their weights multiplied by the factor of their class; None leaves them."""
         return self if factors is None else replace(self, weights=self.weights * factors[self.target])
 
+    def priced(self, errors: ErrorPrices) -> TrainingSet:
+        """Return the rows with prices of errors."""
+        return TrainingSet(self.table, self.target, self.weights, self.costs, self.classes, self.qid, errors)
+
     def growth_weights(self) -> NDArray[np.float64]:
         """Return the weights by which trees are grown: times the price of the row's errors, if any."""
         return self.weights if self.errors is None else self.weights * self.errors.factors(self.target)

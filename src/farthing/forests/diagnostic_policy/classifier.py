@@ -160,8 +160,9 @@ class DiagnosticPolicyClassifier(PricedErrorsMixin):
         if errors is None:
             table = 1.0 - np.eye(rows.n_classes)
             errors = ErrorPrices(table, table[rows.target])
+        codes = values.codes.astype(np.int64)
         search = PolicySearch(
-            CodedRows(values.codes, values.n_values, rows.target, rows.weights, errors.rows, errors.table),
+            CodedRows(codes, values.n_values, rows.target, rows.weights, errors.rows, errors.table),
             rows.costs,
             price_of_money(self.tradeoff, rows, _ERRORS_PER_ALL),
             int(self.max_depth),

@@ -18,7 +18,7 @@ class ColumnValues:
 
     Parameters
     ----------
-    codes : ndarray of int64, shape (n_features, n_rows)
+    codes : ndarray of uint8, shape (n_features, n_rows)
         The value of each row; the one after the last is that of missing values.
     thresholds : tuple of ndarray of float64
         For each numeric column the ascending upper ends of its values but the last; empty for categories.
@@ -28,7 +28,7 @@ class ColumnValues:
         As in `Bins`; 0 for numeric columns.
     """
 
-    codes: NDArray[np.int64]
+    codes: NDArray[np.uint8]
     thresholds: tuple[Floats, ...]
     n_present: tuple[int, ...]
     category_widths: NDArray[np.int64]
@@ -40,7 +40,7 @@ class ColumnValues:
         By the weights of the rows, and not by their number, so that a row of weight 2 is two rows.
         """
 
-        def groups_of(column: int, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        def groups_of(column: int, codes: NDArray[np.uint8]) -> NDArray[np.int64]:
             n_bins = bins.n_bins(column)
             counts = np.bincount(codes, weights=weights, minlength=n_bins + 1).astype(np.float64)
             return joined(counts[:n_bins], most)
@@ -59,7 +59,7 @@ class ColumnValues:
             For each column; one within a bin counts as the lower end of it.
         """
 
-        def groups_of(column: int, _: NDArray[np.int64]) -> NDArray[np.int64]:
+        def groups_of(column: int, _: NDArray[np.uint8]) -> NDArray[np.int64]:
             n_bins = bins.n_bins(column)
             ends = np.searchsorted(bins.edges(column)[: n_bins - 1], thresholds[column], side="right")
             starts = np.zeros(n_bins, dtype=np.int64)
@@ -70,10 +70,10 @@ class ColumnValues:
 
     @classmethod
     def _of_groups(
-        cls, bins: Bins, groups_of: Callable[[int, NDArray[np.int64]], NDArray[np.int64]]
+        cls, bins: Bins, groups_of: Callable[[int, NDArray[np.uint8]], NDArray[np.int64]]
     ) -> ColumnValues:
         """Join the bins of numeric columns by the group of each, which ascends without gaps."""
-        codes = bins.codes().astype(np.int64)
+        codes = bins.codes()
         thresholds, n_present = [], []
         for column in range(bins.n_features):
             if bins.category_widths[column]:
@@ -91,7 +91,7 @@ class ColumnValues:
     @property
     def n_values(self) -> tuple[int, ...]:
         """Number of values of each column, that of missing ones included where there are any."""
-        seen = (self.codes.max(axis=1) + 1).tolist()
+        seen = (self.codes.max(axis=1).astype(np.int64) + 1).tolist()
         return tuple(max(n_present, n_seen) for n_present, n_seen in zip(self.n_present, seen, strict=True))
 
 

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.base import TrainingSet, row_sums
+from farthing.base import TrainingSet
 from farthing.forests.diagnostic_policy.column_values import ColumnValues
 from farthing.trees import Forest
 from farthing.trees.node_arrays import MISSING_LEFT, MISSING_RIGHT, MISSING_STAY, WORD_BITS
@@ -31,6 +31,8 @@ class NodeTests(NamedTuple):
         Where each code of the column goes: 1 left, 2 right, 0 if no row of the node has it.
     value : ndarray of float64, shape (n_nodes, n_classes)
         The weight of the rows of each class.
+    cover : ndarray of float64, shape (n_nodes,)
+        The weight of all rows.
     """
 
     feature: NDArray[np.int32]
@@ -38,6 +40,7 @@ class NodeTests(NamedTuple):
     right: NDArray[np.int64]
     side: NDArray[np.uint8]
     value: Floats
+    cover: Floats
 
 
 def tree_of(tests: NodeTests, rows: TrainingSet, values: ColumnValues) -> Forest:
@@ -47,47 +50,49 @@ def tree_of(tests: NodeTests, rows: TrainingSet, values: ColumnValues) -> Forest
     that none of them has.
     """
     n_nodes = len(tests.feature)
-    threshold, missing = np.zeros(n_nodes), np.full(n_nodes, MISSING_STAY, dtype=np.uint8)
-    category = np.full(n_nodes, -1, dtype=np.int64)
+    threshold, missing, category = [0.0] * n_nodes, [MISSING_STAY] * n_nodes, [-1] * n_nodes
+    widths = values.category_widths.tolist()
     words: list[int] = []
     for node, feature in enumerate(tests.feature.tolist()):
         if feature < 0:
             continue
-        side, n_present = tests.side[node], values.n_present[feature]
+        n_present = values.n_present[feature]
+        side = tests.side[node, : n_present + 1].tolist()
         if n_present < len(side):
-            missing[node] = _MISSING[int(side[n_present])]
-        if values.category_widths[feature]:
+            missing[node] = _MISSING[side.pop()]
+        if widths[feature]:
             category[node] = len(words)
-            words += _code_sets(tests, node, rows, values)
+            words += _code_sets(tests, node, side, rows, values)
         else:
-            threshold[node] = _threshold(side[:n_present], values.thresholds[feature])
+            threshold[node] = _threshold(side, values.thresholds[feature])
     arrays = {
         "feature": tests.feature,
-        "threshold": threshold,
+        "threshold": np.array(threshold, dtype=np.float64),
         "left": tests.left,
         "right": tests.right,
-        "missing": missing,
-        "category": category,
+        "missing": np.array(missing, dtype=np.uint8),
+        "category": np.array(category, dtype=np.int64),
         "category_words": np.array(words, dtype=np.uint64),
         "value": tests.value,
-        "cover": row_sums(tests.value),
+        "cover": tests.cover,
     }
     return Forest.from_core(arrays, len(values.codes), values.category_widths)
 
 
-def _threshold(side: NDArray[np.uint8], thresholds: Floats) -> float:
+def _threshold(side: list[int], thresholds: Floats) -> float:
     """Return the threshold in the middle of those between the values on the left and on the right."""
-    left, right = np.flatnonzero(side == _LEFT), np.flatnonzero(side == _RIGHT)
-    if not len(right):
+    if _RIGHT not in side:
         # Only missing values go right.
         return _LARGEST
-    return float(thresholds[(int(left[-1]) + int(right[0]) - 1) // 2])
+    last = len(side) - 1 - side[::-1].index(_LEFT)
+    return float(thresholds[(last + side.index(_RIGHT) - 1) // 2])
 
 
-def _code_sets(tests: NodeTests, node: int, rows: TrainingSet, values: ColumnValues) -> list[int]:
+def _code_sets(
+    tests: NodeTests, node: int, side: list[int], rows: TrainingSet, values: ColumnValues
+) -> list[int]:
     """Return the categories on the left and on the right as words of 64 bits."""
     feature = int(tests.feature[node])
-    side = tests.side[node][: values.n_present[feature]].tolist()
     n_categories = len(rows.schema.columns[feature].categories)
     if n_categories <= len(side):
         goes = dict(enumerate(side))
@@ -107,7 +112,7 @@ def _code_sets(tests: NodeTests, node: int, rows: TrainingSet, values: ColumnVal
     return sets
 
 
-def _reaching(tests: NodeTests, node: int, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _reaching(tests: NodeTests, node: int, codes: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """Return which rows reach a node."""
     for children, which in ((tests.left, _LEFT), (tests.right, _RIGHT)):
         for parent in np.flatnonzero(children == node).tolist():

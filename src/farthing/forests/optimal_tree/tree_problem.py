@@ -20,8 +20,6 @@ from farthing.typing import Floats
 
 # Bins that intervals are joined from: those that other methods have by default, made once for a table.
 _BINS: Final = 255
-# How a column is tested, as the compiled core numbers it.
-_ORDERED, _SINGLES, _SUBSETS = 0, 1, 2
 #: Most levels of a column that may be divided into any two sets: 2**11 - 1 tests.
 MOST_LEVELS: Final = 12
 # Memory for sub-tables that are remembered, in bytes; beyond it they are solved again.
@@ -78,8 +76,8 @@ class TreeProblem:
         The rows, target, weights and prices.
     values : ColumnValues
         The values that tests tell apart.
-    labels : ndarray of float64, shape (n_rows, n_classes)
-        The cost of predicting each class for each row, times its weight.
+    prices : ndarray of float64, shape (n_rows, n_classes)
+        The price of predicting each class for each row.
     max_depth : int
         Most tests on a path.
     max_levels : int
@@ -95,7 +93,7 @@ class TreeProblem:
 
     rows: TrainingSet
     values: ColumnValues
-    labels: Floats
+    prices: Floats
     max_depth: int
     max_levels: int
     node_penalty: float
@@ -123,36 +121,16 @@ class TreeProblem:
             prices[np.arange(len(rows)), rows.target] = 0.0
         else:
             prices = rows.errors.rows
-        return cls(rows, values, prices * rows.weights[:, np.newaxis], n_threads=n_threads, **limits)
+        return cls(rows, values, prices, n_threads=n_threads, **limits)
 
     def guessed(self, labels: NDArray[np.int64]) -> Self:
         """Return the problem with the costs of some labels of the rows, shape (n_rows,), as guesses."""
-        return replace(self, guesses=self.labels[np.arange(len(labels)), labels])
-
-    @cached_property
-    def codes(self) -> NDArray[np.uint8]:
-        """Codes of the rows, shape (n_features, n_rows)."""
-        return np.ascontiguousarray(self.values.codes, dtype=np.uint8)
+        return replace(self, guesses=self.prices[np.arange(len(labels)), labels] * self.rows.weights)
 
     @cached_property
     def weight(self) -> float:
         """Weight of all rows."""
         return float(self.rows.weights.sum())
-
-    @cached_property
-    def _columns(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
-        """How each column is tested, its number of codes, and the code of missing values or -1."""
-        n_values, n_present = self.values.n_values, self.values.n_present
-        kinds = [
-            _ORDERED if not width else _SUBSETS if n <= self.max_levels else _SINGLES
-            for n, width in zip(n_values, self.values.category_widths.tolist(), strict=True)
-        ]
-        missing = [p if n > p else -1 for n, p in zip(n_values, n_present, strict=True)]
-        return (
-            np.array(kinds, dtype=np.uint8),
-            np.array(n_values, dtype=np.int64),
-            np.array(missing, dtype=np.int64),
-        )
 
     def solve(self, tradeoff: float, budget: float | None, seconds: float = math.inf) -> OptimalTree:
         """Return the tree of the least objective, or the best that was found in time.
@@ -176,14 +154,13 @@ class TreeProblem:
 
     def search(self, tradeoff: float, budget: float | None, seconds: float = math.inf) -> FoundTests:
         """Return the tests of that tree, before they are put into the common format; see `solve`."""
-        kinds, n_codes, missing = self._columns
-        rows, costs, weight = self.rows, self.rows.costs, self.weight
-        feature, left, right, side, value, spend, risk, cost, lower = optimal_tree(
-            self.codes,
-            kinds,
-            n_codes,
-            missing,
-            labels=self.labels,
+        rows, costs, values, weight = self.rows, self.rows.costs, self.values, self.weight
+        feature, left, right, side, value, cover, spend, risk, cost, lower = optimal_tree(
+            values.codes,
+            np.array(values.n_present, dtype=np.int64),
+            values.category_widths,
+            max_levels=self.max_levels,
+            prices=self.prices,
             target=rows.target,
             weights=rows.weights,
             own=costs.own,
@@ -198,5 +175,5 @@ class TreeProblem:
             most_bytes=float(_MOST_BYTES),
             n_threads=self.n_threads,
         )
-        nodes = NodeTests(feature, left, right, side, value)
+        nodes = NodeTests(feature, left, right, side, value, cover)
         return FoundTests(nodes, spend / weight, risk / weight, cost / weight, lower / weight)

@@ -156,6 +156,19 @@ def test_audit(run, model, shop):
     assert "mean cost" in out
 
 
+def test_audit_compares_the_calibration_on_rows_that_the_fit_held_out(run, shop, tmp_path):
+    table, path = pd.read_csv(shop / "visitors.csv"), tmp_path / "half.farthing"
+    table[::2].to_csv(tmp_path / "first.csv", index=False)
+    table[1::2].to_csv(tmp_path / "second.csv", index=False)
+    assert run("fit", tmp_path / "first.csv", "bought", "-o", path, *QUICK)[0] == 0
+    code, out, _ = run("audit", path, tmp_path / "second.csv", "--target", "bought")
+    assert code == 0
+    assert out.startswith("No drift found")
+    assert "Calibration is not compared" not in out
+    reference = farthing.load(path).reference_
+    assert reference.confident.sum() == reference.n_rows
+
+
 def test_flow(run, model, shop, tmp_path):
     code, out, _ = run("flow", model, shop / "visitors.csv")
     assert code == 0

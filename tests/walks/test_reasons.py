@@ -370,14 +370,17 @@ def test_cross_fitting_needs_no_further_rows(table):
     X, y = X[:300], y[:300]
     model = BudgetTreeClassifier(costs=costs, max_depth=3).fit(X, y)
     told = model.with_reference(X, y, folds=3)
-    order, pairs = np.random.default_rng(0).permutation(300), []
+    order, pairs, n_right = np.random.default_rng(0).permutation(300), [], 0
     for part in np.array_split(order, 3):
         others = np.setdiff1d(order, part)
         own = BudgetTreeClassifier(costs=costs, max_depth=3).fit(X[others], y[others])
         pairs += [row_falls(own.fitted_, X[row], y[row]) for row in part]
+        n_right += np.sum(own.predict(X[part]) == y[part])
     assert (told.reference_.fall_factor, told.reference_.n_questions) == factor_of(pairs)
     assert told.reference_.fall_factor < model.with_reference(X, y).reference_.fall_factor
-    assert told.reference_.right.sum() == 0  # the labels of rows that it learned from are not counted
+    # The calibration, too: the model itself is right more often on rows that it learned from.
+    assert (told.reference_.confident.sum(), told.reference_.right.sum()) == (300, n_right)
+    assert n_right < np.sum(model.predict(X) == y)
 
 
 @pytest.mark.parametrize(

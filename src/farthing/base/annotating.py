@@ -8,9 +8,10 @@ from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base.cross_fit import cross_fitted_factor
+from farthing.base.cross_fit import cross_fit
 from farthing.base.inputs import target_column
 from farthing.base.predicting import Predicting
 from farthing.base.reference import Behaviour, Reference
@@ -72,9 +73,9 @@ class Annotating(Predicting):
             Labels of rows that it did not learn from, for the calibration, and for the falls of risk that
             reasons predict: they are multiplied by a factor that these rows need.
         folds : int, optional
-            The rows are those that the model learned from, and no others have labels. The factor is then
-            found by cross-fitting: the estimator is fitted again without each of so many parts of the rows,
-            2 or more, which that model walks.
+            The rows are those that the model learned from, and no others have labels. The calibration and
+            the factor are then found by cross-fitting: the estimator is fitted again without each of so many
+            parts of the rows, 2 or more, which that model predicts and walks.
 
         Returns
         -------
@@ -82,9 +83,9 @@ class Annotating(Predicting):
             It shares the fitted model with this one, which is left as it is.
         """
         if folds is not None:
-            factor, n_questions = cross_fitted_factor(self, X, y, folds, _MOST_WALKS)
+            found = cross_fit(self, X, y, folds, _MOST_WALKS)
             reference = self.behaviour(X).reference()  # the labels of rows it learned from say too much
-            return self.remembering(replace(reference, fall_factor=factor, n_questions=n_questions))
+            return self.remembering(replace(reference, **vars(found)))
         reference = self.behaviour(X, y).reference()
         if y is not None and self.asks == "columns" and self.rows_are_independent:
             values = encode(self.fitted_.schema, X, type(self).__name__, needed=self.fitted_.may_buy()).values
@@ -92,6 +93,11 @@ class Annotating(Predicting):
             factor, n_questions = fall_factor(self.fitted_, values[drawn], target_column(y)[drawn])
             reference = replace(reference, fall_factor=factor, n_questions=n_questions)
         return self.remembering(reference)
+
+    def fitted_again(self, X: Any, y: Any) -> Self:
+        """Return the estimator fitted on other rows, with what it has chosen, if it chooses."""
+        again: Self = clone(self).fit(X, y)
+        return again
 
     def remembering(self, reference: Reference | None) -> Self:
         """Return the model with such counts, of a file or of another process; None removes them."""

@@ -1,24 +1,46 @@
-"""How far predicted falls of risk are off, from the rows that a model learned from."""
+"""How far predicted falls of risk and probabilities are off, by the rows that a model learned from."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from farthing.base.inputs import target_column
+from farthing.base.reference import N_BINS
 from farthing.table import PreparedTable, encode
+from farthing.typing import Integers
 from farthing.walks.realised import factor_of, table_falls
 
 
-def cross_fitted_factor(model: Any, X: Any, y: Any, folds: int, most: int) -> tuple[float, int]:
-    """Return the factor of `farthing.walks.realised`, and the number of questions, by cross-fitting.
+@dataclass(frozen=True, eq=False)
+class CrossFit:
+    """What models that were fitted without a part of the rows do on that part.
+
+    Attributes
+    ----------
+    fall_factor : float
+        The factor of `farthing.walks.realised`.
+    n_questions : int
+        Questions that it comes from.
+    confident, right : ndarray of int64, shape (N_BINS,)
+        As those of `farthing.base.Reference`, for all rows; zeros for a regressor.
+    """
+
+    fall_factor: float
+    n_questions: int
+    confident: Integers
+    right: Integers
+
+
+def cross_fit(model: Any, X: Any, y: Any, folds: int, most: int) -> CrossFit:
+    """Return what fits without each part of the rows do on it.
 
     Parameters
     ----------
     model : BudgetedEstimator
-        The estimator; it is cloned and fitted again without each fold.
+        The fitted estimator; it is fitted again without each fold, by its `fitted_again`.
     X : array or frame, shape (n_rows, n_features)
         The rows that it learned from.
     y : array, shape (n_rows,)
@@ -43,10 +65,14 @@ def cross_fitted_factor(model: Any, X: Any, y: Any, folds: int, most: int) -> tu
         raise ValueError(f"{len(target)} rows cannot be divided into {folds} folds")
     order = np.random.default_rng(0).permutation(len(target))
     pairs = []
+    confident = right = np.zeros(N_BINS, dtype=np.int64)
     for part in np.array_split(order, folds):
         others = np.setdiff1d(order, part)
-        fitted = clone(model).fit(table.take(others), target[others]).fitted_
+        again = model.fitted_again(table.take(others), target[others])
+        fitted = again.fitted_
+        held_out = again.behaviour(table.take(part), target[part]).reference()
+        confident, right = confident + held_out.confident, right + held_out.right
         walked = part[: -(-most // folds)]
         values = encode(fitted.schema, table.take(walked), name, needed=fitted.may_buy()).values
         pairs += table_falls(fitted, values, target[walked])
-    return factor_of(pairs)
+    return CrossFit(*factor_of(pairs), confident, right)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -50,6 +52,8 @@ from farthing.cli.task import Task
 _REPORT_SHARE: Final = 0.25
 # Rows whose spends, purchases and answers are counted for later audits.
 _REFERENCE_ROWS: Final = 2000
+# Below this many rows the chosen model is fitted again without each of some parts, for its calibration.
+_MOST_CROSS_FITTED, _CROSS_FITS = 3000, 3
 
 
 @app.command()
@@ -161,7 +165,7 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
             model.fit(problem.X, problem.y, sample_weight=problem.weights, **problem.queries)
         for message in dict.fromkeys(str(item.message) for item in caught):
             warn(message)
-        model = _with_reference(model.with_labels(sheet), problem, seed)
+        model = _with_reference(model.with_labels(sheet), problem, seed, limited=time_limit is not None)
         # Saved before the report: if that fails, the model is not lost.
         model.save(output)
         if report is not None:
@@ -184,10 +188,16 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
     return model
 
 
-def _with_reference(model: Any, problem: Problem, seed: int) -> Any:
+def _with_reference(model: Any, problem: Problem, seed: int, *, limited: bool) -> Any:
     """Return the model with counts of what it does on rows that it learned from, for later audits."""
     import numpy as np  # noqa: PLC0415 - slow to import
 
+    few = len(problem.y) < _MOST_CROSS_FITTED and problem.weights is None
+    if few and not limited and problem.task is Task.CLASSIFY and not isinstance(model.budget, Mapping):
+        # What is left out may be all rows of a class. What the fit itself had to warn of is said.
+        with suppress(ValueError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return model.with_reference(problem.X, problem.y, folds=_CROSS_FITS)
     drawn = np.random.default_rng(seed).permutation(len(problem.y))[:_REFERENCE_ROWS]
     # Without the truth: predictions of rows that were learned from are right too often.
     return model.with_reference(problem.X.iloc[np.sort(drawn)])

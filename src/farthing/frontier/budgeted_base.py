@@ -286,6 +286,10 @@ class BudgetedBase(OtherBudgets):
         again._adopt(found, fitted.frontier, rows, budget, time.time())
         return again
 
+    def fitted_again(self, X: Any, y: Any) -> Self:
+        """Return the chosen setting fitted on other rows, see `refit`."""
+        return self.refit(X, y)
+
     def _given(self, X: Any, y: Any, sample_weight: Any, qid: Any = None) -> SweepRows:
         """Check what the user gives."""
         name = type(self).__name__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -192,24 +193,84 @@ def standings(board: Board) -> list[str]:
 
 def training(board: Board) -> list[str]:
     """Return how long networks train beside our best method, all budgets of a seed together."""
-    parts = []
-    for table in board.tasks:
-        _, found = compared(board, table)
-        order = sorted(found, key=lambda name: -found[name].mean())
-        best = next((name for name in order if board.methods[name].family == TREES), None)
-        for name in order:
-            if best is not None and board.methods[name].family == NETWORKS:
-                ratio = _seconds_of_seed(board, table, name) / _seconds_of_seed(board, table, best)
-                parts.append(f"{table}: {name} takes {ratio:.2g} times as long as {best}")
+    parts = [
+        f"{table}: {name} takes {beside.of_network / beside.of_best:.2g} times as long as {beside.best}"
+        for table, name, beside in _all_besides(board)
+    ]
     return [f"Training seconds for all budgets: {'; '.join(parts)}."] if parts else []
 
 
-def _seconds_of_seed(board: Board, table: str, name: str) -> float:
-    """Return the mean seconds of a seed, for all budgets, with those of choosing settings."""
-    pieces = board.of(table, name)
+class Beside(NamedTuple):
+    """The training seconds of a network and of our trees, for all budgets of a seed.
+
+    Attributes
+    ----------
+    of_network : float
+        Of the network.
+    best : str
+        Our best method on the seeds that are compared.
+    of_best : float
+        Its seconds.
+    level : str or None
+        The fastest of ours that is at least as good as the network on these seeds; None if there is none.
+    of_level : float
+        Its seconds.
+    """
+
+    of_network: float
+    best: str
+    of_best: float
+    level: str | None
+    of_level: float
+
+
+def beside_trees(board: Board, table: str, network: str) -> Beside | None:
+    """Return the seconds of a network and of our trees, on the same seeds; None without any of both."""
+    figure = board.tasks[table].aim
+    found = board.means(table, network, figure)
+    trees = {
+        name: board.means(table, name, figure)
+        for name in board.methods_of(table, "hard")
+        if board.methods[name].family == TREES
+    }
+    seeds = [seed for seed in found if any(seed in values for values in trees.values())]
+    # Ours that have most of these seeds, so that all are compared on the same.
+    most = max((len(set(seeds) & set(values)) for values in trees.values()), default=0)
+    trees = {name: values for name, values in trees.items() if len(set(seeds) & set(values)) == most}
+    seeds = [seed for seed in seeds if all(seed in values for values in trees.values())]
+    if not seeds or not trees:
+        return None
+    means = {name: float(np.mean([values[seed] for seed in seeds])) for name, values in trees.items()}
+    seconds = {name: seconds_of(board, table, name, seeds) for name in trees}
+    best = max(means, key=lambda name: means[name])
+    of_network = float(np.mean([found[seed] for seed in seeds]))
+    level = [name for name in means if means[name] >= of_network]
+    fastest = min(level, key=lambda name: seconds[name], default=None)
+    return Beside(
+        seconds_of(board, table, network, seeds),
+        best,
+        seconds[best],
+        fastest,
+        seconds[fastest] if fastest is not None else float("nan"),
+    )
+
+
+def seconds_of(board: Board, table: str, name: str, seeds: Sequence[int]) -> float:
+    """Return the mean training seconds of some seeds, for all budgets, with those of choosing settings."""
+    pieces = [piece for piece in board.of(table, name) if piece.seed in seeds]
     seconds = sum(piece.fit_seconds + piece.choice_seconds for piece in pieces)
     n_budgets = len(board.tasks[table].budgets) if board.methods[name].one_fit else 1
-    return seconds / n_budgets / len({piece.seed for piece in pieces})
+    return seconds / n_budgets / len(seeds)
+
+
+def _all_besides(board: Board) -> list[tuple[str, str, Beside]]:
+    """Return the table, the network and the seconds of each network that trees can be compared with."""
+    return [
+        (table, name, beside)
+        for table in board.tasks
+        for name in board.methods_of(table, "hard")
+        if board.methods[name].family == NETWORKS and (beside := beside_trees(board, table, name)) is not None
+    ]
 
 
 def behind_published(board: Board) -> list[str]:
@@ -274,6 +335,7 @@ def page(board: Board, head: str) -> str:
             parts.append(f"## {table}")
             parts += _hard(board, table, task)
             parts += _soft(board, table)
+    parts += _energy(board)
     return with_first_lines("\n\n".join(parts), lambda text: first_lines(board))  # noqa: ARG005
 
 
@@ -335,6 +397,40 @@ def _soft(board: Board, table: str) -> list[str]:
         return []
     header = ["method", "mean budget", "mean features", *(WORDS[figure] for figure in FIGURES)]
     return ["Soft budgets: what a row looks at on average.", markdown(header, rows)]
+
+
+def _energy(board: Board) -> list[str]:
+    """Return the table of training seconds, networks beside trees."""
+    rows = [
+        [
+            *(table, label(name), f"{beside.of_network:.3g}"),
+            *(label(beside.best), f"{beside.of_best:.3g}", f"{beside.of_network / beside.of_best:.2g}"),
+            *(
+                ("none", "", "")
+                if beside.level is None
+                else (
+                    label(beside.level),
+                    f"{beside.of_level:.3g}",
+                    f"{beside.of_network / beside.of_level:.2g}",
+                )
+            ),
+        ]
+        for table, name, beside in _all_besides(board)
+    ]
+    if not rows:
+        return []
+    header = [
+        *("table", "network", "its seconds"),
+        *("our best", "its seconds", "ratio", "our fastest that is as good", "its seconds", "ratio"),
+    ]
+    return [
+        "## Training seconds",
+        "Processor seconds of all budgets of a seed, with those of choosing settings: a network is fitted "
+        "once for all budgets, a tree method once for each. Both are means over the same seeds; which method "
+        "is our best, and which is as good as the network, are figures of test rows. Energy itself is not "
+        "measured.",
+        markdown(header, rows),
+    ]
 
 
 def _sorting(board: Board, table: str, name: str, figure: str) -> float:

@@ -216,6 +216,31 @@ def test_seconds_of_networks_are_those_of_one_fit_for_all_budgets(tmp_path: Path
     assert "Training seconds for all budgets: made up: net takes 10 times as long as miser." in lines
 
 
+def test_networks_are_compared_with_trees_of_the_same_seeds(tmp_path: Path) -> None:
+    (piece,) = measure(Kept(tmp_path), work(), [1])
+
+    def pieces(method: str, seconds: float, auroc: float, seeds: tuple[int, ...]) -> list[Piece]:
+        return [
+            replace(piece, method=method, seed=seed, k=k, auroc=auroc, fit_seconds=seconds * (1 + seed))
+            for seed in seeds
+            for k in (1, 2)
+        ]
+
+    kept = [
+        *pieces("best", 2.0, 0.9, (0, 1)),
+        *pieces("fast", 1.0, 0.8, (0, 1)),
+        *pieces("poor", 0.1, 0.6, (0, 1)),
+        *pieces("net", 40.0, 0.7, (0,)),
+    ]
+    methods = {name: Method(miser) for name in ("best", "fast", "poor")}
+    methods["net"] = Method(miser, "networks", one_fit=True)
+    text = page(Board(kept, {"made up": MADE_UP}, methods, (0, 1)), "# Title\n\nText.")
+    assert "| made up | net | 40 | best | 4 | 10 | fast | 2 | 20 |" in text  # both of seed 0 alone
+    better = [replace(one, auroc=0.95) if one.method == "net" else one for one in kept]
+    text = page(Board(better, {"made up": MADE_UP}, methods, (0, 1)), "# Title\n\nText.")
+    assert "| made up | net | 40 | best | 4 | 10 | none |  |  |" in text
+
+
 def test_settings_are_chosen_by_the_validation_rows(tmp_path: Path) -> None:
     settings = ({"learning_rate": 1e-9}, {"learning_rate": 0.3})
     (piece,) = measure(Kept(tmp_path), work(method=Method(miser, settings=settings)), [2])

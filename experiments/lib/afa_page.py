@@ -145,50 +145,68 @@ def label(name: str) -> str:
     return f"{first} ({rest})" if rest else first
 
 
-def compared(board: Board, table: str) -> tuple[list[int], dict[str, Floats]]:
+def comparisons(board: Board, table: str) -> list[tuple[list[int], dict[str, Floats]]]:
     """Return seeds, and the means of the hard methods that have all budgets of each of them.
 
-    The seeds are those that all methods have that have any; if there is none, those that most methods have.
+    First the seeds that all methods have that have any; if there is none, those that most methods have. Then,
+    if they are more, the seeds of the method that has most of them, beside others that have them all.
     """
     figure = board.tasks[table].aim
     whole = {name: board.means(table, name, figure) for name in board.methods_of(table, "hard")}
     whole = {name: values for name, values in whole.items() if values}
     if not whole:
-        return [], {}
+        return []
     counts = {seed: sum(seed in values for values in whole.values()) for seed in board.seeds}
-    seeds = [seed for seed in board.seeds if counts[seed] == max(counts.values())]
-    return seeds, {
-        name: np.array([values[seed] for seed in seeds])
-        for name, values in whole.items()
-        if all(seed in values for seed in seeds)
-    }
+    shared = [seed for seed in board.seeds if counts[seed] == max(counts.values())]
+    longest = list(max(whole.values(), key=len))
+    return [
+        (
+            seeds,
+            {
+                name: np.array([values[seed] for seed in seeds])
+                for name, values in whole.items()
+                if all(seed in values for seed in seeds)
+            },
+        )
+        for seeds in ([shared, longest] if len(longest) > len(shared) else [shared])
+    ]
 
 
 def standings(board: Board) -> list[str]:
     """Return, for each table, whether one of our trees is first, with the paired error over the seeds."""
     lines = []
     for table, task in board.tasks.items():
-        seeds, found = compared(board, table)
-        order = sorted(found, key=lambda name: -found[name].mean())
-        ours = [name for name in order if board.methods[name].family == TREES]
-        others = [name for name in order if board.methods[name].family != TREES]
-        if not ours or not others:
-            continue
-        best, mean = ours[0], found[ours[0]].mean()
-        ahead = [
-            f"{label(name)} ({found[name].mean():.4f}, by {shown(found[name] - found[best])})"
-            for name in others
-            if found[name].mean() > mean
-        ]
-        over = f"mean {WORDS[task.aim]} over the budgets, {'seed' if len(seeds) == 1 else 'seeds'}"
-        over += f" {listed([str(seed) for seed in seeds])}"
-        lead = shown(found[best] - found[others[0]])
-        lines.append(
-            f"{table}, {over}: ours is not first: {best} ({mean:.4f}) is behind {listed(ahead)}."
-            if ahead
-            else f"{table}, {over}: {best} ({mean:.4f}) is first, by {lead} before {label(others[0])}."
-        )
+        everyone: set[str] = set()
+        for seeds, found in comparisons(board, table):
+            everyone |= set(found)
+            left = [label(name) for name in board.methods if name in everyone - set(found)]
+            line = _standing(board, found)
+            over = f"mean {WORDS[task.aim]} over the budgets, {'seed' if len(seeds) == 1 else 'seeds'}"
+            over += f" {listed([str(seed) for seed in seeds])}"
+            over += f", without {listed(left)}" if left else ""
+            lines += [f"{table}, {over}: {line}"] if line else []
     return lines
+
+
+def _standing(board: Board, found: Mapping[str, Floats]) -> str:
+    """Return whether one of our trees has the largest mean, and who is before or behind it."""
+    order = sorted(found, key=lambda name: -found[name].mean())
+    ours = [name for name in order if board.methods[name].family == TREES]
+    others = [name for name in order if board.methods[name].family != TREES]
+    if not ours or not others:
+        return ""
+    best, mean = ours[0], found[ours[0]].mean()
+    ahead = [
+        f"{label(name)} ({found[name].mean():.4f}, by {shown(found[name] - found[best])})"
+        for name in others
+        if found[name].mean() > mean
+    ]
+    if ahead:
+        return f"ours is not first: {best} ({mean:.4f}) is behind {listed(ahead)}."
+    lead = found[best] - found[others[0]]
+    within = len(lead) > 1 and lead.mean() <= lead.std(ddof=1) / np.sqrt(len(lead))
+    level = ", within the standard error" if within else ""
+    return f"{label(best)} ({mean:.4f}) is first, by {shown(lead)} before {label(others[0])}{level}."
 
 
 def training(board: Board) -> list[str]:
@@ -197,7 +215,12 @@ def training(board: Board) -> list[str]:
         f"{table}: {name} takes {beside.of_network / beside.of_best:.2g} times as long as {beside.best}"
         for table, name, beside in _all_besides(board)
     ]
-    return [f"Training seconds for all budgets: {'; '.join(parts)}."] if parts else []
+    if not parts:
+        return []
+    return [
+        "Training seconds for all budgets, on machines of which one is about three times as fast as another, "
+        f"so that single ratios may be off by as much: {'; '.join(parts)}."
+    ]
 
 
 class Beside(NamedTuple):
@@ -427,8 +450,8 @@ def _energy(board: Board) -> list[str]:
         "## Training seconds",
         "Processor seconds of all budgets of a seed, with those of choosing settings: a network is fitted "
         "once for all budgets, a tree method once for each. Both are means over the same seeds; which method "
-        "is our best, and which is as good as the network, are figures of test rows. Energy itself is not "
-        "measured.",
+        "is our best, and which is as good as the network, are figures of test rows. A piece of one method "
+        "may come from a faster machine than that of another. Energy itself is not measured.",
         markdown(header, rows),
     ]
 

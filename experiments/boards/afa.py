@@ -52,8 +52,8 @@ PrunedForest is fitted for k as a mean, and capped at k. DiagnosticPolicy has at
 BranchingCascade has the settings of the [page on MNIST](cascade_mnist.md), which trials on training rows
 have chosen; that page looked at the test rows of MNIST before this board did, at k = 20 more than once. The
 published figures are taken as exact. Means are over all budgets of a table, and over the seeds that have
-all of them. Seconds are processor seconds on one thread, of one fit for one k unless "all k" is said, on a
-machine that had other work.
+all of them. Seconds are processor seconds on one thread, of one fit for one k unless "all k" is said. Pieces
+come from several machines, all with other work, of which one is about three times as fast as another.
 """
 
 DEVELOPMENT = """# Active feature acquisition, development

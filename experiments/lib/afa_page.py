@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -144,72 +145,155 @@ def label(name: str) -> str:
     return f"{first} ({rest})" if rest else first
 
 
-def compared(board: Board, table: str) -> tuple[list[int], dict[str, Floats]]:
+def comparisons(board: Board, table: str) -> list[tuple[list[int], dict[str, Floats]]]:
     """Return seeds, and the means of the hard methods that have all budgets of each of them.
 
-    The seeds are those that all methods have that have any; if there is none, those that most methods have.
+    First the seeds that all methods have that have any; if there is none, those that most methods have. Then,
+    if they are more, the seeds of the method that has most of them, beside others that have them all.
     """
     figure = board.tasks[table].aim
     whole = {name: board.means(table, name, figure) for name in board.methods_of(table, "hard")}
     whole = {name: values for name, values in whole.items() if values}
     if not whole:
-        return [], {}
+        return []
     counts = {seed: sum(seed in values for values in whole.values()) for seed in board.seeds}
-    seeds = [seed for seed in board.seeds if counts[seed] == max(counts.values())]
-    return seeds, {
-        name: np.array([values[seed] for seed in seeds])
-        for name, values in whole.items()
-        if all(seed in values for seed in seeds)
-    }
+    shared = [seed for seed in board.seeds if counts[seed] == max(counts.values())]
+    longest = list(max(whole.values(), key=len))
+    return [
+        (
+            seeds,
+            {
+                name: np.array([values[seed] for seed in seeds])
+                for name, values in whole.items()
+                if all(seed in values for seed in seeds)
+            },
+        )
+        for seeds in ([shared, longest] if len(longest) > len(shared) else [shared])
+    ]
 
 
 def standings(board: Board) -> list[str]:
     """Return, for each table, whether one of our trees is first, with the paired error over the seeds."""
     lines = []
     for table, task in board.tasks.items():
-        seeds, found = compared(board, table)
-        order = sorted(found, key=lambda name: -found[name].mean())
-        ours = [name for name in order if board.methods[name].family == TREES]
-        others = [name for name in order if board.methods[name].family != TREES]
-        if not ours or not others:
-            continue
-        best, mean = ours[0], found[ours[0]].mean()
-        ahead = [
-            f"{label(name)} ({found[name].mean():.4f}, by {shown(found[name] - found[best])})"
-            for name in others
-            if found[name].mean() > mean
-        ]
-        over = f"mean {WORDS[task.aim]} over the budgets, {'seed' if len(seeds) == 1 else 'seeds'}"
-        over += f" {listed([str(seed) for seed in seeds])}"
-        lead = shown(found[best] - found[others[0]])
-        lines.append(
-            f"{table}, {over}: ours is not first: {best} ({mean:.4f}) is behind {listed(ahead)}."
-            if ahead
-            else f"{table}, {over}: {best} ({mean:.4f}) is first, by {lead} before {label(others[0])}."
-        )
+        everyone: set[str] = set()
+        for seeds, found in comparisons(board, table):
+            everyone |= set(found)
+            left = [label(name) for name in board.methods if name in everyone - set(found)]
+            line = _standing(board, found)
+            over = f"mean {WORDS[task.aim]} over the budgets, {'seed' if len(seeds) == 1 else 'seeds'}"
+            over += f" {listed([str(seed) for seed in seeds])}"
+            over += f", without {listed(left)}" if left else ""
+            lines += [f"{table}, {over}: {line}"] if line else []
     return lines
+
+
+def _standing(board: Board, found: Mapping[str, Floats]) -> str:
+    """Return whether one of our trees has the largest mean, and who is before or behind it."""
+    order = sorted(found, key=lambda name: -found[name].mean())
+    ours = [name for name in order if board.methods[name].family == TREES]
+    others = [name for name in order if board.methods[name].family != TREES]
+    if not ours or not others:
+        return ""
+    best, mean = ours[0], found[ours[0]].mean()
+    ahead = [
+        f"{label(name)} ({found[name].mean():.4f}, by {shown(found[name] - found[best])})"
+        for name in others
+        if found[name].mean() > mean
+    ]
+    if ahead:
+        return f"ours is not first: {best} ({mean:.4f}) is behind {listed(ahead)}."
+    lead = found[best] - found[others[0]]
+    within = len(lead) > 1 and lead.mean() <= lead.std(ddof=1) / np.sqrt(len(lead))
+    level = ", within the standard error" if within else ""
+    return f"{label(best)} ({mean:.4f}) is first, by {shown(lead)} before {label(others[0])}{level}."
 
 
 def training(board: Board) -> list[str]:
     """Return how long networks train beside our best method, all budgets of a seed together."""
-    parts = []
-    for table in board.tasks:
-        _, found = compared(board, table)
-        order = sorted(found, key=lambda name: -found[name].mean())
-        best = next((name for name in order if board.methods[name].family == TREES), None)
-        for name in order:
-            if best is not None and board.methods[name].family == NETWORKS:
-                ratio = _seconds_of_seed(board, table, name) / _seconds_of_seed(board, table, best)
-                parts.append(f"{table}: {name} takes {ratio:.2g} times as long as {best}")
-    return [f"Training seconds for all budgets: {'; '.join(parts)}."] if parts else []
+    parts = [
+        f"{table}: {name} takes {beside.of_network / beside.of_best:.2g} times as long as {beside.best}"
+        for table, name, beside in _all_besides(board)
+    ]
+    if not parts:
+        return []
+    return [
+        "Training seconds for all budgets, on machines of which one is about three times as fast as another, "
+        f"so that single ratios may be off by as much: {'; '.join(parts)}."
+    ]
 
 
-def _seconds_of_seed(board: Board, table: str, name: str) -> float:
-    """Return the mean seconds of a seed, for all budgets, with those of choosing settings."""
-    pieces = board.of(table, name)
+class Beside(NamedTuple):
+    """The training seconds of a network and of our trees, for all budgets of a seed.
+
+    Attributes
+    ----------
+    of_network : float
+        Of the network.
+    best : str
+        Our best method on the seeds that are compared.
+    of_best : float
+        Its seconds.
+    level : str or None
+        The fastest of ours that is at least as good as the network on these seeds; None if there is none.
+    of_level : float
+        Its seconds.
+    """
+
+    of_network: float
+    best: str
+    of_best: float
+    level: str | None
+    of_level: float
+
+
+def beside_trees(board: Board, table: str, network: str) -> Beside | None:
+    """Return the seconds of a network and of our trees, on the same seeds; None without any of both."""
+    figure = board.tasks[table].aim
+    found = board.means(table, network, figure)
+    trees = {
+        name: board.means(table, name, figure)
+        for name in board.methods_of(table, "hard")
+        if board.methods[name].family == TREES
+    }
+    seeds = [seed for seed in found if any(seed in values for values in trees.values())]
+    # Ours that have most of these seeds, so that all are compared on the same.
+    most = max((len(set(seeds) & set(values)) for values in trees.values()), default=0)
+    trees = {name: values for name, values in trees.items() if len(set(seeds) & set(values)) == most}
+    seeds = [seed for seed in seeds if all(seed in values for values in trees.values())]
+    if not seeds or not trees:
+        return None
+    means = {name: float(np.mean([values[seed] for seed in seeds])) for name, values in trees.items()}
+    seconds = {name: seconds_of(board, table, name, seeds) for name in trees}
+    best = max(means, key=lambda name: means[name])
+    of_network = float(np.mean([found[seed] for seed in seeds]))
+    level = [name for name in means if means[name] >= of_network]
+    fastest = min(level, key=lambda name: seconds[name], default=None)
+    return Beside(
+        seconds_of(board, table, network, seeds),
+        best,
+        seconds[best],
+        fastest,
+        seconds[fastest] if fastest is not None else float("nan"),
+    )
+
+
+def seconds_of(board: Board, table: str, name: str, seeds: Sequence[int]) -> float:
+    """Return the mean training seconds of some seeds, for all budgets, with those of choosing settings."""
+    pieces = [piece for piece in board.of(table, name) if piece.seed in seeds]
     seconds = sum(piece.fit_seconds + piece.choice_seconds for piece in pieces)
     n_budgets = len(board.tasks[table].budgets) if board.methods[name].one_fit else 1
-    return seconds / n_budgets / len({piece.seed for piece in pieces})
+    return seconds / n_budgets / len(seeds)
+
+
+def _all_besides(board: Board) -> list[tuple[str, str, Beside]]:
+    """Return the table, the network and the seconds of each network that trees can be compared with."""
+    return [
+        (table, name, beside)
+        for table in board.tasks
+        for name in board.methods_of(table, "hard")
+        if board.methods[name].family == NETWORKS and (beside := beside_trees(board, table, name)) is not None
+    ]
 
 
 def behind_published(board: Board) -> list[str]:
@@ -274,6 +358,7 @@ def page(board: Board, head: str) -> str:
             parts.append(f"## {table}")
             parts += _hard(board, table, task)
             parts += _soft(board, table)
+    parts += _energy(board)
     return with_first_lines("\n\n".join(parts), lambda text: first_lines(board))  # noqa: ARG005
 
 
@@ -335,6 +420,40 @@ def _soft(board: Board, table: str) -> list[str]:
         return []
     header = ["method", "mean budget", "mean features", *(WORDS[figure] for figure in FIGURES)]
     return ["Soft budgets: what a row looks at on average.", markdown(header, rows)]
+
+
+def _energy(board: Board) -> list[str]:
+    """Return the table of training seconds, networks beside trees."""
+    rows = [
+        [
+            *(table, label(name), f"{beside.of_network:.3g}"),
+            *(label(beside.best), f"{beside.of_best:.3g}", f"{beside.of_network / beside.of_best:.2g}"),
+            *(
+                ("none", "", "")
+                if beside.level is None
+                else (
+                    label(beside.level),
+                    f"{beside.of_level:.3g}",
+                    f"{beside.of_network / beside.of_level:.2g}",
+                )
+            ),
+        ]
+        for table, name, beside in _all_besides(board)
+    ]
+    if not rows:
+        return []
+    header = [
+        *("table", "network", "its seconds"),
+        *("our best", "its seconds", "ratio", "our fastest that is as good", "its seconds", "ratio"),
+    ]
+    return [
+        "## Training seconds",
+        "Processor seconds of all budgets of a seed, with those of choosing settings: a network is fitted "
+        "once for all budgets, a tree method once for each. Both are means over the same seeds; which method "
+        "is our best, and which is as good as the network, are figures of test rows. A piece of one method "
+        "may come from a faster machine than that of another. Energy itself is not measured.",
+        markdown(header, rows),
+    ]
 
 
 def _sorting(board: Board, table: str, name: str, figure: str) -> float:

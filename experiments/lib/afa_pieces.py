@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import time
 import warnings
 from collections.abc import Iterable, Sequence
@@ -189,14 +190,16 @@ def read(path: Path) -> list[Piece]:
 
 
 def write(path: Path, pieces: Iterable[Piece]) -> None:
-    """Write pieces as a table, in order."""
-    with path.open("w", encoding="utf-8", newline="") as file:
+    """Write pieces as a table, in order; who reads it meanwhile sees the whole of it, before or after."""
+    part = path.with_suffix(f".{os.getpid()}.part")
+    with part.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, [each.name for each in fields(Piece)], lineterminator="\n")
         writer.writeheader()
         for piece in sorted(pieces, key=lambda piece: piece.key):
             row = asdict(piece)
             row |= {name: f"{value:.6g}" for name, value in row.items() if isinstance(value, float)}
             writer.writerow(row)
+    part.rename(path)
 
 
 def measure(kept: Kept, work: Work, budgets: Sequence[int]) -> list[Piece]:

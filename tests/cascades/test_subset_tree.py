@@ -106,6 +106,31 @@ def test_categories_and_missing_values_route_rows():
     assert walk.ask.feature == "one"
 
 
+def test_of_many_columns_those_that_gain_most_alone_are_boosted_on_together():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 40))
+    X[:, 30] = np.nan
+    y = (X[:, 7] + 0.8 * X[:, 20] + 0.6 * X[:, 33] + 0.3 * rng.normal(size=600) > 0).astype(np.int64)
+    search = search_on(X, y, CostSheet([1] * 40), 2.0, most_columns=9, fixed=(30,))
+    kept = search._screened(6)
+    gains = search.gains((30,))
+    assert sorted(kept) == kept.tolist()
+    assert set(kept) - {30} == set(sorted(range(40), key=lambda column: -gains[column])[:9]) - {30}
+    assert {7, 20, 30, 33} <= set(kept)
+    assert set(search._thinned()) <= {*kept}
+    assert len(search._screened(12)) == 13  # never fewer than the search begins with, and the free one
+    assert len(search_on(X, y, CostSheet([1] * 40), 2.0)._screened(6)) == 40
+
+
+def test_columns_are_screened_only_where_there_are_more_than_asked_for():
+    X, y = forked(500, 0)
+    whole, same, fewer = (
+        SubsetTreeClassifier(budget=2, selection_columns=most, **QUICK).fit(X, y) for most in (None, 5, 1)
+    )
+    assert whole.predict_proba(X).tobytes() == same.predict_proba(X).tobytes()
+    assert fewer.spend(X).max() <= 2
+
+
 def test_threads_give_the_same_bits():
     X, y = forked(600, 0)
     one, two = (SubsetTreeClassifier(budget=2, n_jobs=n, **QUICK).fit(X, y) for n in (1, 2))

@@ -191,8 +191,18 @@ def test_the_first_lines_name_what_is_missing_and_where_ours_is_not_first(tmp_pa
     assert f"ours is not first: GreedyMiser (0.8000) is behind {ahead}." in lines(raised)
     lowered = [replace(one, auroc=0.7 if one.method == static else 0.8) for one in pieces]
     assert "seeds 0 and 1: GreedyMiser (0.8000) is first, by 0.1000 +- 0.0000 before" in lines(lowered)
+    uneven = [
+        replace(one, auroc=one.auroc - 0.5 * (one.method == static and one.seed == 0)) for one in lowered
+    ]
+    assert "by 0.3500 +- 0.2500 before static (mutual information)." in lines(uneven)
+    uneven = [
+        replace(one, auroc=one.auroc + 0.15 * (one.method == static and one.seed == 0)) for one in lowered
+    ]
+    assert "by 0.0250 +- 0.0750 before static (mutual information), within the standard err" in lines(uneven)
     partial = [one for one in lowered if one.method != "GreedyMiser" or one.seed == 0]
     assert "seed 0: GreedyMiser (0.8000) is first" in lines(partial)
+    longer = "seeds 0 and 1, without GreedyMiser: BudgetTree (0.8000) is first, by 0.1000 +- 0.0000 before"
+    assert longer in lines(partial)
     text = page(Board(pieces[:-1], {"made up": MADE_UP}, methods, (0, 1)), "# Title\n\nText.")
     assert text.startswith("# Title\n\n- made up: missing 1 of 4 pieces each: ")
 
@@ -213,7 +223,33 @@ def test_seconds_of_networks_are_those_of_one_fit_for_all_budgets(tmp_path: Path
     networks = [replace(piece, k=k, method="net", fit_seconds=30.0) for k in (1, 2)]
     methods = {"miser": Method(miser), "net": Method(miser, "networks", one_fit=True)}
     lines = first_lines(Board([*trees, *networks], {"made up": MADE_UP}, methods, (0,)))
-    assert "Training seconds for all budgets: made up: net takes 10 times as long as miser." in lines
+    (line,) = [line for line in lines if line.startswith("Training seconds for all budgets")]
+    assert line.endswith(": made up: net takes 10 times as long as miser.")
+
+
+def test_networks_are_compared_with_trees_of_the_same_seeds(tmp_path: Path) -> None:
+    (piece,) = measure(Kept(tmp_path), work(), [1])
+
+    def pieces(method: str, seconds: float, auroc: float, seeds: tuple[int, ...]) -> list[Piece]:
+        return [
+            replace(piece, method=method, seed=seed, k=k, auroc=auroc, fit_seconds=seconds * (1 + seed))
+            for seed in seeds
+            for k in (1, 2)
+        ]
+
+    kept = [
+        *pieces("best", 2.0, 0.9, (0, 1)),
+        *pieces("fast", 1.0, 0.8, (0, 1)),
+        *pieces("poor", 0.1, 0.6, (0, 1)),
+        *pieces("net", 40.0, 0.7, (0,)),
+    ]
+    methods = {name: Method(miser) for name in ("best", "fast", "poor")}
+    methods["net"] = Method(miser, "networks", one_fit=True)
+    text = page(Board(kept, {"made up": MADE_UP}, methods, (0, 1)), "# Title\n\nText.")
+    assert "| made up | net | 40 | best | 4 | 10 | fast | 2 | 20 |" in text  # both of seed 0 alone
+    better = [replace(one, auroc=0.95) if one.method == "net" else one for one in kept]
+    text = page(Board(better, {"made up": MADE_UP}, methods, (0, 1)), "# Title\n\nText.")
+    assert "| made up | net | 40 | best | 4 | 10 | none |  |  |" in text
 
 
 def test_settings_are_chosen_by_the_validation_rows(tmp_path: Path) -> None:

@@ -104,6 +104,10 @@ class SubsetTreeClassifier(ContractClassifier):
         Standard errors by which a test must lower the held-out loss.
     selection_rows : int
         Rows that choose the set of a branch, its own first.
+    selection_columns : int, optional
+        The search drops columns from a booster on all of them. Of a table with more columns than this, such
+        as one of pixels, that booster has those that gain most alone, or with what is free; so columns that
+        tell something only together may be missed there. None means all, however long it takes.
     n_candidates : int
         Columns that are tried out at each step; time grows with it.
     n_swaps : int
@@ -158,6 +162,7 @@ class SubsetTreeClassifier(ContractClassifier):
         "min_samples_branch": [at_least(1)],
         "caution": [NON_NEGATIVE],
         "selection_rows": [at_least(1)],
+        "selection_columns": [at_least(1), None],
         "n_candidates": [at_least(1)],
         "n_swaps": [at_least(0)],
         "growth_rows": [at_least(1), None],
@@ -186,6 +191,7 @@ class SubsetTreeClassifier(ContractClassifier):
         min_samples_branch: int = 100,
         caution: float = 1.0,
         selection_rows: int = 4000,
+        selection_columns: int | None = 256,
         n_candidates: int = 4,
         n_swaps: int = 4,
         growth_rows: int | None = None,
@@ -209,6 +215,7 @@ class SubsetTreeClassifier(ContractClassifier):
         self.min_samples_branch = min_samples_branch
         self.caution = caution
         self.selection_rows = selection_rows
+        self.selection_columns = selection_columns
         self.n_candidates = n_candidates
         self.n_swaps = n_swaps
         self.growth_rows = growth_rows
@@ -291,6 +298,7 @@ class SubsetTreeClassifier(ContractClassifier):
                 limit=limit,
                 n_candidates=self.n_candidates,
                 n_swaps=self.n_swaps,
+                most_columns=self.selection_columns,
             )
             return search, numbers
 

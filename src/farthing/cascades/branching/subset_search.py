@@ -76,6 +76,8 @@ class SubsetSearch:
         Columns that are tried out at each step.
     n_swaps : int
         The most exchanges of a column for others.
+    most_columns : int or None
+        The most columns that are boosted on together; None means all.
     """
 
     boosters: SetBoosters
@@ -85,6 +87,7 @@ class SubsetSearch:
     limit: float
     n_candidates: int
     n_swaps: int
+    most_columns: int | None = None
 
     @property
     def trainer(self) -> OutOfFoldTrainer:
@@ -229,20 +232,27 @@ class SubsetSearch:
 
     def _thinned(self) -> Subset:
         """Return an affordable set that is left when columns are dropped from those a free booster uses."""
-        n_features = len(self.codes)
-        shares = np.rint(self._all_shares(n_features) * _GRID)
-        order = np.argsort(-shares, kind="stable").tolist()
         price = max(float(np.median(self.trainer.costs.own)), np.finfo(np.float64).tiny)
-        most = int(min(n_features, self.limit / price + _EXTRA))
+        most = int(min(len(self.codes), self.limit / price + _EXTRA))
+        booster = self.trainer.booster(self._screened(most))
+        shares = np.rint(explained_shares(booster.forest, booster.forest.node_values) * _GRID)
+        order = np.argsort(-shares, kind="stable").tolist()
         columns = tuple(sorted({*self.fixed, *[c for c in order if shares[c] > 0][:most]}))
         while not self.affords(columns):
             # The column that the booster needs least; exchanges repair what was dropped too early.
             columns = without_column(columns, self.by_share(columns)[0])
         return columns
 
-    def _all_shares(self, n_features: int) -> Floats:
-        booster = self.trainer.booster(np.arange(n_features))
-        return explained_shares(booster.forest, booster.forest.node_values)
+    def _screened(self, most: int) -> NDArray[np.int64]:
+        """Return the columns to boost on together: those that gain most alone where there are too many."""
+        n_features = len(self.codes)
+        n_kept = n_features if self.most_columns is None else max(self.most_columns, most)
+        if n_features <= n_kept:
+            return np.arange(n_features)
+        gains = self.gains(self.fixed)
+        top = float(gains.max(initial=0.0)) or 1.0
+        kept = np.argsort(-np.rint(gains / top * _GRID), kind="stable")[:n_kept]
+        return np.union1d(np.array(self.fixed, dtype=np.int64), kept)
 
     def swapped(self, columns: Subset) -> Subset:
         """Exchange a column for others as long as the held-out loss falls."""

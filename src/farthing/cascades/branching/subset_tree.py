@@ -125,9 +125,10 @@ class SubsetTree:
         # The set of the leaf comes first; others take a test if their price leaves room for it.
         sets = [leaf.columns, *[one for one in search.known if one != leaf.columns and search.affords(one)]]
         ledgers = [search.ledger(one) for one in sets]
-        allowed = np.array(
-            [[account.owned[c] or account.affords(c) for account in ledgers] for c in range(len(codes))]
-        )
+        columns = sorted({column for one in sets for column in one})
+        allowed = np.zeros((len(codes), len(sets)), dtype=np.bool_)
+        for column in columns:
+            allowed[column] = [one.owned[column] or one.affords(column) for one in ledgers]
         weights = search.weights
         tests = TestSearch(
             losses=np.column_stack([search.row_losses(one) for one in sets]),
@@ -137,7 +138,6 @@ class SubsetTree:
             # The rows of a search may be a sample of those of the leaf.
             least=self.min_samples_branch * min(1.0, len(numbers) / max(1, int(leaf.own.sum()))),
         )
-        columns = sorted({column for one in sets for column in one})
         test = tests.best(columns, self.bins, codes)
         if test is not None and test.gain > self.caution * test.error and test.gain > 0:
             leaf.test, leaf.sides = test, (sets[test.left], sets[test.right])

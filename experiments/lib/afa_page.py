@@ -158,7 +158,7 @@ def comparisons(board: Board, table: str) -> list[tuple[list[int], dict[str, Flo
         return []
     counts = {seed: sum(seed in values for values in whole.values()) for seed in board.seeds}
     shared = [seed for seed in board.seeds if counts[seed] == max(counts.values())]
-    longest = list(max(whole.values(), key=len))
+    longest = max((list(values) for values in whole.values()), key=len)
     return [
         (
             seeds,

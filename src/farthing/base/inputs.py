@@ -85,7 +85,9 @@ def distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     if np.can_cast(values.dtype, np.int64) and values.dtype.kind in "iu":
         counted = distinct_integers(np.ascontiguousarray(values, dtype=np.int64))
         if counted is not None:
-            return counted[0].astype(values.dtype, copy=False), counted[1]
+            # The core's integers of 64 bits may have another name than NumPy's, which it would print.
+            found, codes = (numbers.view(np.int64) for numbers in counted)
+            return found.astype(values.dtype, copy=False), codes
     found, codes = np.unique(values, return_inverse=True)
     return found, np.asarray(codes, dtype=np.int64)
 

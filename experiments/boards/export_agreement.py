@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +22,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from experiments.lib.compilers import compiler_named
+from experiments.lib.compilers import builds_with, compiler_named
 from experiments.lib.export_replays import (
     BITS_32,
     Replayed,
@@ -73,7 +72,7 @@ def engines(browser: Any) -> dict[str, Callable[[Path], Replayed]]:
         if program is None:
             continue
         for bits, further in (("64", ()), ("32", BITS_32)):
-            if bits == "32" and not _links(program):
+            if not builds_with(program, *further):
                 continue
             for level in LEVELS:
                 options_ = (level, *further)
@@ -87,15 +86,6 @@ def engines(browser: Any) -> dict[str, Callable[[Path], Replayed]]:
 
 def _with(compiler: str, options_: tuple[str, ...]) -> Callable[[Path], Replayed]:
     return lambda folder: replay_c(folder, compiler, options_)
-
-
-def _links(compiler: str) -> bool:
-    """Return whether a compiler can make programs for 32 bits here."""
-    with tempfile.TemporaryDirectory() as name:
-        source = Path(name) / "empty.c"
-        source.write_text("int main(void) { return 0; }\n")
-        run = [compiler, *BITS_32, str(source), "-o", str(source.with_suffix(""))]
-        return subprocess.run(run, capture_output=True, check=False).returncode == 0
 
 
 @contextmanager

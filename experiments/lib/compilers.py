@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
+import tempfile
+from functools import cache
 from pathlib import Path
 
 
@@ -22,3 +25,15 @@ def compiler_named(name: str) -> str | None:
         if (found := re.fullmatch(re.escape(name) + r"-(\d+)", path.name)) and shutil.which(path.name)
     }
     return f"{name}-{max(versions)}" if versions else None
+
+
+@cache
+def builds_with(compiler: str, *options: str) -> bool:
+    """Return whether a compiler builds and links a C program that includes a header, with such options.
+
+    With ``-m32`` many cannot, since the headers and libraries of 32 bits are packages of their own.
+    """
+    probe = b"#include <math.h>\nint main(int n, char **words) { (void)words; return (int)sqrt(n - 1); }\n"
+    with tempfile.TemporaryDirectory() as folder:
+        command = [compiler, *options, "-x", "c", "-", "-lm", "-o", str(Path(folder) / "probe")]
+        return subprocess.run(command, input=probe, capture_output=True, check=False).returncode == 0

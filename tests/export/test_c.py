@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from experiments.lib.compilers import compiler_named
+from experiments.lib.compilers import builds_with, compiler_named
 from experiments.lib.export_replays import BITS_32, STRICT
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from tests.export.walking import (
     EXPORTED,
     KINDS,
+    MULTILIB,
     NOT_EXPORTED,
     CWalk,
     assert_all_at_once,
@@ -203,10 +204,8 @@ def test_nothing_is_allocated(kind: str, kinds: dict[str, Any], tmp_path: Path) 
 @needs_gcc
 @pytest.mark.parametrize("kind", KINDS)
 def test_32_bits_agree(kind: str, kinds: dict[str, Any], tmp_path: Path) -> None:
-    (tmp_path / "empty.c").write_text("int main(void) { return 0; }")
-    probe = ["gcc", "-m32", str(tmp_path / "empty.c"), "-o", str(tmp_path / "empty")]
-    if subprocess.run(probe, capture_output=True, check=False).returncode:
-        pytest.skip("the compiler cannot build for 32 bits; Debian, Ubuntu: apt install gcc-multilib")
+    if not builds_with("gcc", *BITS_32):
+        pytest.skip(f"gcc cannot build for 32 bits; {MULTILIB}")
     model, fresh = kinds[kind]
     assert assert_same_walks(model, fresh, tmp_path, 20, options=("-O2", *BITS_32)) > 0
 

@@ -22,6 +22,7 @@ from farthing.checks.problems import problems
 from farthing.export import FLAGS, Program, export_model
 from farthing.walks import REFUSED
 
+MULTILIB = "Debian, Ubuntu: apt install gcc-multilib"
 # Methods without a plan; the class of the fitted model says why.
 NOT_EXPORTED = {
     "DAGClassifier", "EarlyExitRanker", "GreedySelectionClassifier", "InformationGainClassifier",

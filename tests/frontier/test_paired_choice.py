@@ -69,14 +69,39 @@ def coins(n_models, n_rows, rng, lead=0.0):
 def test_optimism_is_what_the_best_of_equal_models_gains_by_luck():
     rng = np.random.default_rng(3)
     gained, said = [], []
-    for _ in range(40):
+    for _ in range(80):
         models = coins(10, 200, rng)
         best = max(float(one.scores.mean()) for one in models)
         gained.append(best - 0.7)
         said.append(optimism(models))
     # The expected largest of ten normal deviates is 1.54 standard errors, 0.05 here.
-    assert np.mean(gained) == pytest.approx(0.05, abs=0.01)
-    assert np.mean(gained) * 0.8 < np.mean(said) < np.mean(gained) * 1.8
+    assert np.mean(gained) == pytest.approx(0.05, abs=0.005)
+    assert np.mean(said) == pytest.approx(np.mean(gained), rel=0.15)
+
+
+def test_optimism_is_that_of_the_rule_by_which_the_model_is_chosen():
+    rng = np.random.default_rng(5)
+    preferred = [True] + 9 * [False]
+    gained, said = [], []
+    for _ in range(80):
+        models = coins(10, 200, rng)
+        scores = [float(one.scores.mean()) for one in models]
+        order = rank(
+            [Contender(one, 0.0, is_preferred=wins) for one, wins in zip(models, preferred, strict=True)]
+        )
+        gained.append(scores[order[0]] - 0.7)
+        said.append(optimism(models, preferred))
+    # One of nine others is ahead by two standard errors now and then, and then by luck.
+    assert 0 < np.mean(gained) < 0.03
+    assert np.mean(said) == pytest.approx(np.mean(gained), abs=0.01)
+
+
+def test_optimism_of_a_choice_by_weighted_rows_repeats_that_choice():
+    # Of all rows the second model is right, but for those that have no weight.
+    right = np.array([1, 1, 0, 0] * 20, dtype=np.float32)
+    weights = np.tile([1.0, 1.0, 0.0, 0.0], 20)
+    made = [Standing(value, 1 - value, weights, np.arange(80)) for value in (1 - right, right)]
+    assert optimism(made) == 0.0
 
 
 def test_there_is_no_optimism_without_a_choice():

@@ -104,7 +104,12 @@ def deliver(
             bar.step()
 
     choice = ranked(settings, budget, hard=hard)
-    lucky = optimism([how.standing for one, how in choice if how.standing is not None and one.is_finalist])
+    judged_alike = [
+        (one, how.standing) for one, how in choice if how.standing is not None and one.is_finalist
+    ]
+    lucky = optimism(
+        [how for _, how in judged_alike], [one.candidate.is_preferred for one, _ in judged_alike]
+    )
     for setting, judged in choice:
         if tried and not setting.is_finalist:
             continue  # judged by fewer rows, it would win by luck

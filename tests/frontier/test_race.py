@@ -100,7 +100,9 @@ def test_a_large_table_begins_on_a_part_of_its_rows():
     assert len(some) == 3000
     assert set(some) <= set(learn)
     assert np.array_equal(same, evaluate)
-    assert trial_rows([(learn[:3000], evaluate)], 0) is None
+    # Of a smaller one the trial would be no small part.
+    assert trial_rows([(learn[:7000], evaluate)], 0) is None
+    assert len(trial_rows([(learn[:8000], evaluate)], 0)[0]) == 2000
     assert trial_rows([(learn, evaluate)] * 2, 0) is None
 
 

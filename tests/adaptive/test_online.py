@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
-from tests.kernels.naive_exp3 import exp3g
+from tests.kernels.naive.exp3 import exp3g
 
 import farthing
 from farthing import store

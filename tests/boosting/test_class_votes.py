@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.kernels.naive_boosting import Twin, best_class_edges
+from tests.kernels.naive.boosting import Twin, best_class_edges
 
 from farthing import load
 from farthing.base import TrainingSet

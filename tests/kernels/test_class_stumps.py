@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.kernels.naive_boosting import Twin, best_class_edges
+from tests.kernels.naive.boosting import Twin, best_class_edges
 from tests.kernels.strategies import SEEDS, Table, tables
 
 from farthing.base import TrainingSet

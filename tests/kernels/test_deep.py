@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.kernels.naive_deep import Layers, Networks, Walker
+from tests.kernels.naive.deep import Layers, Networks, Walker
 
 from farthing._core import GreedyNetworks, MaskedNetwork
 from farthing.costs import CostSheet, Group, RowLedger

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -273,7 +274,7 @@ def test_the_grid_is_finer_than_a_float(gradients: list[float]) -> None:
     column = np.zeros((len(gradients), 1))
     grower = Grower(Table(column, (0,)).fast(), CostSheet([1.0]), max_leaf_nodes=1)
     value = grower.gradient(np.array(gradients)).tree.value[0, 0]
-    exact = float(sum(map(naive.Fraction, gradients)) / len(gradients))
+    exact = float(sum(map(Fraction, gradients)) / len(gradients))
     finest = 2.0**-1000
     assert abs(value - exact) <= 2.0**-40 * max(map(abs, gradients)) + finest
 

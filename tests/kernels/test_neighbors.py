@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.kernels import naive_neighbors as naive
+from tests.kernels.naive import neighbors as naive
 from tests.kernels.strategies import SEEDS, sheets, tables
 
 from farthing import _core

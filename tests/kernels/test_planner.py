@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.kernels.naive_planner import Plans
+from tests.kernels.naive.planner import Plans
 
 from farthing._core import PlanRows
 from farthing.costs import CostSheet, Group

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.kernels import naive_sampler as naive
+from tests.kernels.naive import sampler as naive
 from tests.kernels.strategies import SEEDS, sheets
 
 from farthing._core import draw_index, purchase_bits, seed_key

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.kernels.naive_boosting import product_bound
+from tests.kernels.naive.boosting import product_bound
 
 from farthing.base import TrainingSet
 from farthing.boosting import AdaBoostBTClassifier, AdaBoostClassifier

@@ -31,8 +31,8 @@ _FOLDS: Final = 5
 # A race on a large table begins on so many rows, or on this part of them if it is more.
 _TRIAL_ROWS: Final = 2000
 _TRIAL_PART: Final = 10
-# A trial on more than one part in so many takes the method that leads longer than it saves of the others, which
-# are fast: on 4,800 rows a third of all the time.
+# A trial on a larger part than this takes the method that leads more time than it saves of the others, which
+# are fast: on 4,800 rows a third of the whole.
 _LEAST_PARTS: Final = 4
 
 

@@ -116,11 +116,11 @@ def _choices(losses: Floats, favoured: NDArray[np.intp], margins: Floats) -> NDA
     ndarray of int, shape (n_samples,)
     """
     if len(favoured) == 0:
-        return losses.argmin(axis=0)
+        return np.asarray(losses.argmin(axis=0))
     best = losses[favoured].argmin(axis=0)
     limit = losses[favoured[best], np.arange(losses.shape[1])] - margins[best].T
     clear = np.where(losses < limit, losses, np.inf)
-    return np.where(np.isfinite(clear).any(axis=0), clear.argmin(axis=0), favoured[best])
+    return np.asarray(np.where(np.isfinite(clear).any(axis=0), clear.argmin(axis=0), favoured[best]))
 
 
 def _means(values: Floats, weights: Floats) -> Floats:

@@ -4,19 +4,21 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_classification
 from sklearn.model_selection import train_test_split
 
 import farthing
 from farthing import BudgetedClassifier, BudgetedRegressor
 from farthing.base import Point
 from farthing.boosting import GreedyMiserClassifier
-from farthing.cascades import EarlyExitClassifier
+from farthing.cascades import EarlyExitClassifier, MiserCascadeClassifier
 from farthing.datasets import load_heart_disease
 from farthing.errors import BudgetWarning
 from farthing.forests import BudgetTreeClassifier, PrunedForestClassifier
 from farthing.frontier.candidates import Candidate
 from farthing.frontier.data_split import SweepRows
 from farthing.frontier.delivery import deliver
+from farthing.frontier.expected_spend import ExpectedSpend
 from farthing.frontier.fold_curves import FoldCurve, SettingCurves
 from farthing.frontier.last_fit import pick, variant_of
 
@@ -71,6 +73,25 @@ def test_new_rows_spend_more_than_those_learned_from():
 def test_a_noisy_difference_is_shrunk():
     fold = FoldCurve([{}], np.array([[12.0, 12, 0.9, 0.0, 0.1]]), 1.0, 12.0, 10.0, 4.0)
     assert setting(EXITS, fold).growth == 1.0
+
+
+def test_what_held_out_rows_spent_counts_if_it_is_more():
+    X, y = make_classification(600, 12, n_informative=8, n_classes=3, flip_y=0.2, random_state=0)
+    model = MiserCascadeClassifier(random_state=0, learning_rate=0.2, max_depth=4).fit(X, y)
+    gains = []
+    for budget in (2.0, 4.0, 6.0, None):
+        cheap = model.at(budget)
+        own, held_out = float(cheap.spend(X).mean()), cheap.held_out_spend()
+        assert held_out is not None
+        assert budget is None or held_out <= budget * (1 + 1e-12)
+        gains.append(held_out - own)
+        assert ExpectedSpend(1.0).of(cheap, own) == max(own, held_out)
+        assert ExpectedSpend(10.0).of(cheap, own) == 10.0 * own
+        # Rows that counted by their classes say nothing of the mean over rows.
+        assert ExpectedSpend(1.0, has_factors=True).of(cheap, own) == own
+    assert max(gains) > 0  # models are surer of rows that they learned from, which leave sooner
+    assert model.set_params(budget_kind="hard").held_out_spend() is None
+    assert ExpectedSpend(1.5).of(BudgetTreeClassifier().fit(X, y), 2.0) == 3.0
 
 
 def test_the_quoted_spend_is_that_of_the_model(heart, door):

@@ -68,3 +68,7 @@ class AnyBudgetMixin(BudgetPathMixin):
         costs = self.fitted_.costs
         whole = costs.total(costs.features)
         return sorted({share * whole for share in self.budget_shares})
+
+    def held_out_spend(self) -> float | None:
+        """Return what this model spent on average on rows held out within the fit; None if unknown."""
+        return None

@@ -72,8 +72,8 @@ class BudgetedClassifier(BudgetedBase, ContractClassifier):
         Spend and score of every setting, without the estimators once it was stored in a file.
     chosen_ : Point
         Spend and score of ``model_`` on new rows, as estimated. Its spend is that of the rows it learned
-        from, corrected by how much more new rows spent in the folds; its score is that of the folds' models
-        of the same spend, less ``optimism_``.
+        from, corrected by how much more new rows spent in the folds, or that of rows held out within the fit
+        if it is more; its score is that of the folds' models of the same spend, less ``optimism_``.
     optimism_ : float
         How much of the score was due to the choice among many models: ``chosen_.score + optimism_`` is the
         score by which the model was chosen; see `farthing.frontier.optimism`.

@@ -18,6 +18,7 @@ from farthing.costs import spending_limit, within_budget
 from farthing.deadline import check_deadline
 from farthing.frontier.aiming import aim_at
 from farthing.frontier.data_split import SweepRows
+from farthing.frontier.expected_spend import ExpectedSpend
 from farthing.frontier.fold_curves import SettingCurves, with_params
 from farthing.typing import Floats
 from farthing.walks import Decisions
@@ -114,25 +115,25 @@ def fit_on_all(
     cap = budget if hard else None
     some = _some(rows)
     decide: Decide = some.decider(model, cap)
-    path = _path(setting, model, some, cap, decide)
+    expected = ExpectedSpend(setting.growth, has_factors=rows.factors is not None)
+    path = _path(setting, model, some, cap, decide, expected=expected)
     if budget is not None and not hard:
 
         def spend_of(moved: BudgetedEstimator) -> float:
-            return _mean(decide(moved).spent, some) * setting.growth
+            return expected.of(moved, _mean(decide(moved).spent, some))
 
         whole, model = model, _aim(setting, model, path, promised, spend_of=spend_of, budget=budget)
         if model is not whole:
             path = reachable(path, model)
     spend = rows.spend(model, cap)
+    mean = expected.of(model, _mean(spend, rows))
     varied = {name for fold in setting.folds for params in fold.params for name in params}
     own = {name: value for name, value in model.get_params().items() if name in varied}
-    figures = (
-        promised if hard or budget is None else _quote(setting, own, _mean(spend, rows) * setting.growth)
-    )
+    figures = promised if hard or budget is None else _quote(setting, own, mean)
     chosen = replace(
         figures,
         params={**setting.candidate.params, **own},
-        spend=_mean(spend, rows) * setting.growth,
+        spend=mean,
         max_spend=float(spend.max()),
         estimator=with_params(setting.candidate.estimator, own),
     )
@@ -169,8 +170,10 @@ def deliver_again(
     some = _some(rows)
     decide: Decide = some.decider(again, cap)
 
+    expected = ExpectedSpend(growth, has_factors=rows.factors is not None)
+
     def spend_of(variant: BudgetedEstimator) -> float:
-        return _mean(decide(variant).spent, some) * growth
+        return expected.of(variant, _mean(decide(variant).spent, some))
 
     if budget is not None and not hard and isinstance(again, AnyBudgetMixin):
         known = [(aim, spend_of(again.at(aim))) for aim in again.other_budgets()]
@@ -180,7 +183,7 @@ def deliver_again(
     found = []
     for params, variant in [*again.variants(), (dict(path[-1].params), again)]:
         spend = decide(variant).spent
-        mean = _mean(spend, some) * growth
+        mean = expected.of(variant, _mean(spend, some))
         score = path[-1].score if hard else float(np.interp(mean, spends[order], scores[order]))
         found.append(
             replace(path[-1], params=dict(params), spend=mean, max_spend=float(spend.max()), score=score)
@@ -323,24 +326,30 @@ def _quote(setting: SettingCurves, params: Mapping[str, Any], spend: float) -> P
 
 
 def _path(
-    setting: SettingCurves, model: BudgetedEstimator, some: SweepRows, cap: float | None, decide: Decide
+    setting: SettingCurves,
+    model: BudgetedEstimator,
+    some: SweepRows,
+    cap: float | None,
+    decide: Decide,
+    *,
+    expected: ExpectedSpend,
 ) -> list[Point]:
     """Return the figures of each variant of a fitted model.
 
     Those of a method that aims at budgets itself are made near to each other in spend.
     """
 
-    def point(params: Mapping[str, Any], spend: Floats) -> Point:
+    def point(params: Mapping[str, Any], variant: BudgetedEstimator, spend: Floats) -> Point:
         check_deadline()
-        expected = _mean(spend, some) * setting.growth
-        quoted = _quote(setting, params, expected)
+        mean = expected.of(variant, _mean(spend, some))
+        quoted = _quote(setting, params, mean)
         most = float(spend.max())
-        return replace(quoted, params=dict(params), spend=expected, max_spend=most, estimator=None)
+        return replace(quoted, params=dict(params), spend=mean, max_spend=most, estimator=None)
 
     if not isinstance(model, AnyBudgetMixin) or model.budget_kind == "hard":
         told = some.decide_variants(model, cap)
-        return [point(params, decided.spent) for params, _, decided in told]
-    points = [point(params, decide(variant).spent) for params, variant in model.variants()]
+        return [point(params, variant, decided.spent) for params, variant, decided in told]
+    points = [point(params, variant, decide(variant).spent) for params, variant in model.variants()]
     least = _LEAST_SHARE * max(one.spend for one in points)
     if least == 0:
         return points  # with a spend of 0 at every budget there is nothing between them
@@ -354,8 +363,8 @@ def _path(
         ratio, low, high = max(gaps, default=(0.0, 0.0, 0.0))
         if ratio <= 1 + _DENSE:
             break
-        params = {"budget": (low + high) / 2}
-        points.append(point(params, decide(model.at(params["budget"])).spent))
+        between = model.at((low + high) / 2)
+        points.append(point({"budget": between.budget}, between, decide(between).spent))
     # The model itself comes last.
     points.append(points.pop(next(i for i, one in enumerate(points) if not one.params)))
     return points

@@ -200,6 +200,10 @@ class StateGraphClassifier(AnyBudgetMixin, ValidatedMixin, ContractClassifier):
         """Return the fitted model of another mean budget, which shares what was learned."""
         return self.fitted_.at(cap)
 
+    def held_out_spend(self) -> float | None:
+        """Return what this model spent on average on rows held out within the fit; None if unknown."""
+        return float(self.fitted_.path_spend[self.fitted_.point])
+
     def path(self) -> Frontier:
         """Return the models of all trade-offs and thresholds, cheapest first.
 

@@ -213,6 +213,13 @@ class MiserCascadeBase(OnePassMixin, GuaranteedMixin, AnyBudgetMixin, ValidatedM
         """Return the fitted model of another budget, which shares what was learned; None means no limit."""
         return self.fitted_.at(cap, budget_kind)
 
+    def held_out_spend(self) -> float | None:
+        """Return what this model spent on average on rows held out within the fit; None if unknown."""
+        if self.budget_kind == "hard":
+            return None
+        model = self.fitted_
+        return float(model.path_spend[model.path_point(check_cap(self.budget))])
+
     def guarantee_ladder(self, guarantee: Guarantee) -> Ladder:
         """Return the models of nominal budgets, with exits between the points of the path, too."""
         refuse_hard(self)

@@ -54,7 +54,7 @@ class MiserCascadeModel(StagedModel):
             thresholds = np.full(self.chains.shape[1], NEVER)
         else:
             # The best within the mean budget; the cheapest if there is none.
-            point = max(0, int(np.searchsorted(self.path_spend, limit, side="right")) - 1)
+            point = self.path_point(cap)
             number, thresholds = int(self.path_chain[point]), self.path_thresholds[point]
         chain = stages_of(self.chains[number])
         return replace(
@@ -64,15 +64,18 @@ class MiserCascadeModel(StagedModel):
             thresholds=np.append(thresholds[: len(chain) - 1], ALWAYS),
         )
 
+    def path_point(self, cap: float | None) -> int:
+        """Return the place on the path of the model of a mean budget; None means no limit."""
+        return max(0, int(np.searchsorted(self.path_spend, spending_limit(cap), side="right")) - 1)
+
     def near(self, limit: float) -> Self:
         """Return the model that spends at most a limit on held-out rows, and errs least on them.
 
         Beside the points of the path there are those between them, see `finer_exits`. A model whose file
         holds no scores of held-out rows has the points of the path only.
         """
-        # With the slack for rounding that `at` has, so that both mean the same point.
         cap = spending_limit(limit)
-        below = max(0, int(np.searchsorted(self.path_spend, cap, side="right")) - 1)
+        below = self.path_point(limit)
         coarse = self.at(limit, "mean")
         if self._held_out is None:
             return coarse

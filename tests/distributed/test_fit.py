@@ -28,6 +28,7 @@ from farthing.cascades import MiserCascadeClassifier, MiserCascadeRegressor
 from farthing.distributed.fit import column_blocks
 from farthing.errors import ClusterError, TableError
 from farthing.forests import BudgetForestClassifier, BudgetForestRanker, BudgetTreeClassifier
+from farthing.frontier import sweep
 from farthing.table import PartFacts, merged_schema
 
 CUTS = [200, 201, 700]
@@ -311,6 +312,36 @@ def test_errors_name_partition_and_worker(on_cluster: Client) -> None:
     y[25] = np.nan
     with pytest.raises(ValueError, match=r"partition 2, read by worker tcp://.*NaN"):
         GreedyMiserRegressor(n_estimators=1).fit(cut_array(X, [10, 20]), cut_array(y, [10, 20]))
+
+
+READERS: dict[str, Any] = {
+    "fit": GreedyMiserRegressor(n_estimators=1).fit,
+    "fit of classes": BudgetTreeClassifier(max_depth=1).fit,
+    "sweep": lambda X, y: sweep([BudgetTreeClassifier(max_depth=1)], X.astype(object), y),
+}
+
+
+@pytest.mark.parametrize("how", READERS)
+def test_errors_of_the_source_name_partition_and_worker(on_cluster: Client, how: str) -> None:
+    """What reads a partition is not ours, such as a file that is broken."""
+    X, y, _ = numbers(30)
+
+    def read(block: Any) -> Any:
+        if block[0, 0] == X[20, 0]:
+            raise RuntimeError("the disk is broken")
+        return block
+
+    table = cut_array(X, [10, 20]).map_blocks(read, meta=X[:0])
+    target = cut_array(y if how == "fit" else y > 0, [10, 20])
+    expected = r"^partition 2, read by worker tcp://\S+: RuntimeError: the disk is broken$"
+    with pytest.raises(ClusterError, match=expected):
+        READERS[how](table, target)
+
+
+def test_parameters_are_checked_before_anything_is_read() -> None:
+    X, y, _ = numbers(10)
+    with pytest.raises(ValueError, match="'n_estimators' parameter of GreedyMiserRegressor must be an int"):
+        GreedyMiserRegressor(n_estimators=-1).fit(cut_array(X, [5]), cut_array(y, [5]))
 
 
 def test_arrays_of_known_lengths(on_cluster: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,6 +122,7 @@ class BudgetedEstimator(Annotating, ABC):
         self
             ``cluster_report_`` says what the fit took.
         """
+        self._validate_params()  # before anything is read
         model, report = learn_collection(self, X, y, sample_weight, qid)
         self.cluster_report_ = report
         return self.adopt(model)

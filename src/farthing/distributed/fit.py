@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -30,7 +29,13 @@ from farthing.distributed.passes import (
 )
 from farthing.distributed.progress import ReadProgress, show
 from farthing.distributed.ranks import Outcome, RankTask, run_ranks
-from farthing.distributed.waiting import alive_workers, finished, gathered
+from farthing.distributed.waiting import (
+    alive_workers,
+    dropped_on_error,
+    finished,
+    gathered,
+    task_names,
+)
 from farthing.errors import ClusterError, TableError
 from farthing.table import BinRules, PartFacts, PartTable, Schema, merged_schema, sample_of
 
@@ -149,10 +154,11 @@ def fit_collection(
     def tell(n_binned: int) -> None:
         show(ReadProgress(n_binned, len(binned), time.perf_counter() - start))
 
-    parts = finished(fit.client, binned, tell)
-    pass_seconds = time.perf_counter() - start
     job = _JoinAndLearn(whole, max_bins, learn, has_held_out=hold_out is not None)
-    outcome = run_ranks(fit.client, parts, RankTask(job, whole.n_rows), rules)
+    with dropped_on_error(fit.client, [rules, *binned]):
+        parts = finished(fit.client, binned, tell)
+        pass_seconds = time.perf_counter() - start
+        outcome = run_ranks(fit.client, parts, RankTask(job, whole.n_rows), rules)
     return replace(outcome, report=replace(outcome.report, pass_seconds=pass_seconds))
 
 
@@ -178,13 +184,13 @@ class _Fit:
     def look(self, known: PartFacts | None) -> tuple[Whole, list[int]]:
         """Look at all partitions; return what they have in common, and how many rows each has."""
         look = dask.delayed(summarize, pure=False)
-        name = _task_names("look")
+        name = task_names("look")
         tasks = [
             look(
                 self.reading,
                 part.number,
                 (None if known else part.X, part.y, part.weights, part.qid),
-                dask_key_name=name(part),
+                dask_key_name=name(part.number),
             )
             for part in self.parts
         ]
@@ -207,13 +213,23 @@ class _Fit:
         """
         picked = sample_of(whole.n_rows)
         cuts = column_blocks(len(whole.schema), len(picked), len(self.parts))
-        draw = dask.delayed(sample, pure=False, nout=len(cuts) - 1)
+        draw, name = dask.delayed(sample, pure=False, nout=len(cuts) - 1), task_names("sample")
         samples = []
         for part, n_rows, place in zip(self.parts, counts, places, strict=True):
             begin, end = np.searchsorted(picked, [place.first, place.first + n_rows - len(place.held)])
             if end > begin:
                 rows = picked[begin:end] - place.first
-                samples.append(draw(self.reading, place, _rows(part), whole.schema, picked=rows, cuts=cuts))
+                samples.append(
+                    draw(
+                        self.reading,
+                        place,
+                        _rows(part),
+                        whole.schema,
+                        picked=rows,
+                        cuts=cuts,
+                        dask_key_name=name(part.number),
+                    )
+                )
         learn, join = dask.delayed(learn_rules, pure=False), dask.delayed(BinRules.joined, pure=False)
         learned = [
             learn(
@@ -227,12 +243,12 @@ class _Fit:
         self, whole: Whole, counts: Sequence[int], places: Sequence[Place], rules: Future
     ) -> list[Future]:
         """Bin all partitions that have rows; their bins stay where they are made."""
-        name = _task_names("bin")
+        name = task_names("bin")
 
         def binned(part: Partition) -> Any:
             cut = dask.delayed(bin_partition, pure=False)
             place = places[part.number]
-            return cut(self.reading, place, _rows(part), whole, rules, dask_key_name=name(part))
+            return cut(self.reading, place, _rows(part), whole, rules, dask_key_name=name(part.number))
 
         kept = [part for part in self.parts if counts[part.number]]
         if is_persisted(kept[0].X):  # they are binned where they are, unless that worker is busy
@@ -275,12 +291,6 @@ def _places(counts: Sequence[int], held: NDArray[np.int64]) -> list[Place]:
         )
         for number, (end, n_rows) in enumerate(zip(ends, counts, strict=True))
     ]
-
-
-def _task_names(what: str) -> Callable[[Partition], str]:
-    """Return names of tasks that end with the number of their partition, by which errors name it."""
-    fit = uuid.uuid4().hex
-    return lambda part: f"farthing-{what}-{fit}-{part.number}"
 
 
 def _rows(part: Partition) -> tuple[Any, Any, Any, Any]:

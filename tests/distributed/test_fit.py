@@ -338,6 +338,17 @@ def test_errors_of_the_source_name_partition_and_worker(on_cluster: Client, how:
         READERS[how](table, target)
 
 
+@pytest.mark.parametrize("how", ["fit of classes", "sweep"])
+def test_labels_of_two_kinds(on_cluster: Client, how: str) -> None:
+    """NumPy would make strings of the numbers."""
+    X, y, _ = numbers(30)
+    parts = [np.where(y[:10] > 0, "yes", "no"), np.repeat("no", 10), (y[20:] > 0).astype(int)]
+    labels = da.concatenate([da.from_delayed(dask.delayed(part), (10,), dtype=object) for part in parts])
+    expected = "got numbers in partition 2 and strings in partition 0; make all of them numbers"
+    with pytest.raises(TableError, match=expected):
+        READERS[how](cut_array(X, [10, 20]), labels)
+
+
 def test_parameters_are_checked_before_anything_is_read() -> None:
     X, y, _ = numbers(10)
     with pytest.raises(ValueError, match="'n_estimators' parameter of GreedyMiserRegressor must be an int"):

@@ -23,6 +23,7 @@ from farthing.distributed.passes import (
     Reading,
     Whole,
     bin_partition,
+    check_one_kind,
     learn_rules,
     sample,
     summarize,
@@ -200,6 +201,7 @@ class _Fit:
         if not sum(counts):
             raise TableError("no partition has a row of positive weight, which leaves nothing to fit on")
         _check_queries(summaries)
+        check_one_kind("y", [summary.classes for summary in summaries])
         found = [summary.classes for summary in summaries if summary.classes is not None]
         classes = np.unique(np.concatenate(found)) if found else None
         return Whole(merged_schema(facts), classes, sum(counts)), counts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -257,6 +257,24 @@ def bin_partition(reading: Reading, place: Place, rows: RawRows, whole: Whole, r
             if len(held)
             else None,
             content_keys(training) if reading.keeps_contents else None,
+        )
+
+
+def check_one_kind(name: str, columns: Sequence[NDArray[Any] | None]) -> None:
+    """Raise TableError if a column has strings in some partitions and numbers in others, which NumPy joins.
+
+    Examples
+    --------
+    >>> check_one_kind("y", [np.array(["no", "yes"]), None, np.array(["no"])])
+    """
+    first: dict[str, int] = {}
+    for number, column in enumerate(columns):
+        if column is not None and len(column):
+            first.setdefault("strings" if isinstance(column[0], str) else "numbers", number)
+    if len(first) > 1:
+        raise TableError(
+            f"{name}: got numbers in partition {first['numbers']} and strings in partition "
+            f"{first['strings']}; make all of them numbers, or all of them strings"
         )
 
 

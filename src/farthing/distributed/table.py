@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from farthing.distributed.collection import meta_facts, partitions
 from farthing.distributed.fit import active_client
-from farthing.distributed.passes import naming, take_rows
+from farthing.distributed.passes import check_one_kind, naming, take_rows
 from farthing.distributed.waiting import gathered, task_names
 from farthing.errors import TableError
 from farthing.table import PartFacts, Schema, merged_schema
@@ -90,6 +90,9 @@ class CollectionTable:
         lengths = np.array([one[0] for one in found], dtype=np.int64)
         if not lengths.sum():
             raise TableError("no partition has a row, which leaves nothing to fit on")
+        for place, column in enumerate(columns):
+            if column is not None:
+                check_one_kind("what belongs to the rows", [one[2][place] for one in found])
         arrays = [
             None if column is None else np.concatenate([one[2][place] for one in found])
             for place, column in enumerate(columns)

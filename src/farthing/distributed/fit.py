@@ -32,7 +32,7 @@ from farthing.distributed.progress import ReadProgress, show
 from farthing.distributed.ranks import Outcome, RankTask, run_ranks
 from farthing.distributed.waiting import (
     alive_workers,
-    dropped_on_error,
+    dropped_at_end,
     finished,
     gathered,
     task_names,
@@ -156,7 +156,7 @@ def fit_collection(
         show(ReadProgress(n_binned, len(binned), time.perf_counter() - start))
 
     job = _JoinAndLearn(whole, max_bins, learn, has_held_out=hold_out is not None)
-    with dropped_on_error(fit.client, [rules, *binned]):
+    with dropped_at_end(fit.client, [rules, *binned]):
         parts = finished(fit.client, binned, tell)
         pass_seconds = time.perf_counter() - start
         outcome = run_ranks(fit.client, parts, RankTask(job, whole.n_rows), rules)

@@ -107,22 +107,21 @@ def gathered(
     client: Client, futures: Sequence[Future], tell: Callable[[int], None] = lambda _: None
 ) -> list[Any]:
     """Return the results of tasks of partitions, see `finished`."""
-    with dropped_on_error(client, futures):
+    with dropped_at_end(client, futures):
         results: list[Any] = client.gather(finished(client, futures, tell))
     return results
 
 
 @contextmanager
-def dropped_on_error(client: Client, futures: Sequence[Future]) -> Iterator[None]:
-    """Let the workers drop the results of tasks if a ``with`` block raises an error.
+def dropped_at_end(client: Client, futures: Sequence[Future]) -> Iterator[None]:
+    """Let the workers drop the results of tasks at the end of a ``with`` block, also at that by an error.
 
-    Without it they stay as long as somebody keeps the error, whose traceback has the frames of the block.
+    Otherwise they stay as long as somebody keeps the error, whose traceback has the frames of the block.
     """
     try:
         yield
-    except BaseException:
+    finally:
         client.cancel(list(futures), force=True)
-        raise
 
 
 def held_parts(client: Client, parts: Sequence[Future]) -> dict[str, list[Future]]:

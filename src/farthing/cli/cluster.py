@@ -215,10 +215,14 @@ def predict_on_cluster(
         for number, part in enumerate(frame.to_delayed())
     ]
 
+    told_of = 0
+
     def tell(n_done: int) -> None:
-        if shown:
+        nonlocal told_of
+        if shown and n_done > told_of:
             seconds = time.perf_counter() - start
             typer.echo(f"{n_done} of {len(parts)} partitions predicted, {seconds:.1f} s", err=True)
+        told_of = n_done
 
     told = gathered(client, client.compute(parts), tell)
     tell(len(told))

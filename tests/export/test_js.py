@@ -6,10 +6,12 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from experiments.lib.export_replays import replay_node, write_js
+from experiments.lib.export_replays import replay_node, replay_page, write_js
 from experiments.lib.export_walks import record
 from tests.export.walking import EXPORTED, KINDS, fitted
 
@@ -26,6 +28,25 @@ def test_walks_as_the_library(method: str, tmp_path: Path) -> None:
         model, fresh = fitted(method, trial, table, n_classes=2 + table)
         write_js(model, record(model, fresh, 25), tmp_path)
         assert replay_node(tmp_path).questions > 0
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+    command = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if command is None:
+        pytest.skip("no Chromium; Debian, Ubuntu: apt install chromium")
+    with api.sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=command, args=["--no-sandbox"])
+        yield made
+        made.close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_walks_as_the_library_in_a_browser(kind: str, browser: Any, tmp_path: Path) -> None:
+    model, fresh = fitted(*KINDS[kind])
+    write_js(model, record(model, fresh, 25), tmp_path)
+    assert replay_page(tmp_path, browser).questions > 0
 
 
 def test_a_wrong_answer_is_an_error_that_names_the_feature(tmp_path: Path) -> None:

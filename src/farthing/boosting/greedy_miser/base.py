@@ -61,10 +61,7 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
     # Learning.
 
     def check_collection(self) -> None:
-        """Raise TableError if parameters need rows that stay on their workers."""
-        if self.validation_fraction is not None and getattr(self, "class_weight", None) == "balanced":
-            # Balanced by all rows in one process, by those that are not held out here.
-            self.refuse_on_collections("validation_fraction")
+        """Return: all sums over rows are those of `farthing.collective`."""
 
     def holding_out(self) -> Callable[[int], NDArray[np.int64]] | None:
         """Return how rows are held out, by ``validation_fraction``, see `BudgetedEstimator.holding_out`."""

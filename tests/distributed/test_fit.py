@@ -240,16 +240,24 @@ def test_bins_of_blocks_of_columns(
         {},
         {"charge": "row", "budget": 3.0},
         {"charge": "row", "subsample": 0.7, "monotonic_cst": [1, -1, 0, 0, 0]},
+        {"validation_fraction": 0.3, "n_iter_no_change": 1, "n_estimators": 12, "learning_rate": 0.9},
+        {"validation_fraction": 0.3, "loss": "lambdamart"},
+        {"validation_fraction": 0.04, "charge": "row", "k": 3},  # a single query: two workers have none
     ],
 )
 def test_rankings(on_cluster: Client, others: dict[str, Any]) -> None:
     X, y, _ = numbers(600, seed=4)
     grades = np.clip(np.round(y), 0, 3)
     qid = np.arange(600) // 20
-    estimator = GreedyMiserRanker(**MISER, random_state=0, **others)
-    alone = clone(estimator).fit(X, grades, qid)
-    together = clone(estimator).fit(*(cut_array(part, [200, 440]) for part in (X, grades, qid)))
+    weights = 0.5 + np.arange(600) % 3
+    weights[::11] = 0
+    estimator = GreedyMiserRanker(**{**MISER, **others}, random_state=0)
+    alone = clone(estimator).fit(X, grades, qid, sample_weight=weights)
+    parts = [cut_array(part, [200, 440]) for part in (X, grades, qid, weights)]
+    together = clone(estimator).fit(*parts[:3], sample_weight=parts[3])
     assert_same_bits(alone, together)
+    assert together.validation_losses_.tolist() == alone.validation_losses_.tolist()
+    assert len(alone.validation_losses_) > 0 or "validation_fraction" not in others
 
 
 def test_query_in_two_partitions(on_cluster: Client) -> None:
@@ -271,13 +279,6 @@ def test_unsupported_method() -> None:
     X, y, _ = numbers(10)
     with pytest.raises(TableError, match="AdaBoostClassifier does not learn from Dask collections"):
         AdaBoostClassifier().fit(cut_array(X, []), cut_array(y, []))
-
-
-def test_unsupported_parameter() -> None:
-    X, y, _ = numbers(10)
-    ranker = GreedyMiserRanker(validation_fraction=0.2)
-    with pytest.raises(TableError, match="validation_fraction of GreedyMiserRanker needs all rows"):
-        ranker.fit_collection(cut_array(X, []), cut_array(y > 0, []))
 
 
 def test_what_stays_on_the_workers() -> None:
@@ -356,6 +357,13 @@ def test_parameters_are_checked_before_anything_is_read() -> None:
     X, y, _ = numbers(10)
     with pytest.raises(ValueError, match="'n_estimators' parameter of GreedyMiserRegressor must be an int"):
         GreedyMiserRegressor(n_estimators=-1).fit(cut_array(X, [5]), cut_array(y, [5]))
+
+
+def test_lengths_that_differ_are_told_before_anything_else(on_cluster: Client) -> None:
+    X, y, _ = numbers(30)
+    table = cut_frame(pd.DataFrame(X, columns=list("abcde")), [10])
+    with pytest.raises(TableError, match=r"partition 0, read by worker \S+: X has 10 rows, but y has 12"):
+        GreedyMiserRegressor(n_estimators=1).fit(table, cut_array(y, [12]))
 
 
 def test_arrays_of_known_lengths(on_cluster: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from experiments.lib.export_walks import record
 from farthing.boosting import AdaBoostClassifier, GreedyMiserClassifier, GreedyMiserRegressor
 from farthing.cascades import MiserCascadeClassifier
 from farthing.costs import CostSheet, Group
+from farthing.errors import ExportError
 from farthing.export import export_model
 from farthing.export.c_text import comment, identifier
 from farthing.forests import BudgetTreeClassifier
@@ -101,6 +102,15 @@ def test_in_javascript(name: str, tmp_path: Path) -> None:
     records = record(model, table, 40)
     write_js(model, records, tmp_path)
     assert replay_node(tmp_path).walks == len(records)
+
+
+@pytest.mark.parametrize("to", ["js", "html"])
+def test_labels_that_javascript_would_round(to: str, tmp_path: Path) -> None:
+    numbers = BudgetTreeClassifier(max_depth=2).fit(X, Y + 2**53)
+    with pytest.raises(ExportError, match="JavaScript has no number 9007199254740992; give such labels"):
+        export_model(numbers, tmp_path, to=to)
+    export_model(numbers, tmp_path, to="c")
+    export_model(BudgetTreeClassifier(max_depth=2).fit(X, Y + 2**52), tmp_path, to=to)
 
 
 @pytest.mark.parametrize("name", ["names in comments", "labels, groups and units in comments", "one class"])

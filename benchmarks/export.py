@@ -26,18 +26,18 @@ import lightgbm
 import m2cgen
 import numpy as np
 import pandas as pd
+from experiments.lib.exported_trees import compile_c, made_rows, make_model
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
 from benchmarks.measure import Line
 from farthing.datasets import load_table
-from farthing.export import FLAGS, Program, export_model
+from farthing.export import Program, export_model
 from farthing.forests import from_model
 
 HOW: Final = (
     "The times are medians of nine runs in alternation, each of 20,000 calls, by the processor's clock."
 )
-_N_FEATURES: Final = 20
 _N_TIMED: Final = 2000
 _TABLES: Final = ("adult", "covtype", "letter", "miniboone_tiny", "satellite")
 _OURS: Final = """
@@ -101,7 +101,7 @@ def _cases() -> Iterator[_Case]:
         for kind, model in (("boosted trees", boosted), ("random forest", forest)):
             yield _Case(f"{name}, {kind}", model.fit(X[:n_fitted], y[:n_fitted]), rows)
     rival, _ = make_model()
-    yield _Case("made table, boosted trees", rival, _made_rows())
+    yield _Case("made table, boosted trees", rival, made_rows(_N_TIMED))
 
 
 def _table(name: str, n_rows: int = 12_000) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -112,10 +112,6 @@ def _table(name: str, n_rows: int = 12_000) -> tuple[NDArray[np.float64], NDArra
     y = np.asarray(table.y)[kept]
     labels, counts = np.unique(y, return_counts=True)
     return X[kept], (y == labels[counts.argmax()]).astype(np.int64)
-
-
-def _made_rows() -> NDArray[np.float64]:
-    return np.random.default_rng(1).normal(size=(_N_TIMED, _N_FEATURES))
 
 
 def _build_case(case: _Case, folder: Path) -> list[Line]:
@@ -142,15 +138,6 @@ def _build_case(case: _Case, folder: Path) -> list[Line]:
     return lines
 
 
-def make_model(n_trees: int = 50, n_leaves: int = 16) -> tuple[Any, Any]:
-    """Return trees of LightGBM, and the same as our model."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(5000, _N_FEATURES))
-    y = X[:, 0] * X[:, 1] + np.sin(X[:, 2] * 3) + X[:, 3:8].sum(axis=1)
-    rival = lightgbm.LGBMRegressor(n_estimators=n_trees, num_leaves=n_leaves, n_jobs=1, verbose=-1).fit(X, y)
-    return rival, from_model(rival)
-
-
 def _size(folder: Path, name: str, *options: str) -> float:
     """Return the bytes of text and data of a source."""
     compile_c([folder / f"{name}.c"], folder / f"{name}.o", "-Os", "-c", *options)
@@ -171,7 +158,7 @@ def _emlearn_size(case: _Case, folder: Path) -> float:
 def _build_large(folder: Path) -> None:
     _, ours = make_model(200, 31)
     export_model(ours, folder, name="ours")
-    _build_ours(folder, ours, _made_rows())
+    _build_ours(folder, ours, made_rows(_N_TIMED))
 
 
 def _large(folder: Path) -> Line:
@@ -207,9 +194,3 @@ def _nanoseconds(program: Path) -> float:
     given = [str(program), str(program.with_suffix(".rows"))]
     ran = subprocess.run(given, capture_output=True, text=True, check=True)
     return float(ran.stdout.split()[0])
-
-
-def compile_c(sources: list[Path], output: Path, *options: str) -> None:
-    """Compile exported C."""
-    files = [str(source) for source in sources]
-    subprocess.run(["gcc", *FLAGS.split(), *options, *files, "-lm", "-o", str(output)], check=True)

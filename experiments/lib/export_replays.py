@@ -315,7 +315,7 @@ def replay_page(folder: Path, browser: Any) -> Replayed:
 
 def _plain_record(record: Record) -> dict[str, Any]:
     return {
-        "budget": record.budget,
+        "budget": None if record.budget == np.inf else record.budget,
         "known": {name: _plain(value) for name, value in record.known.items()},
         "seed": None if record.seed is None else str(record.seed),
         "steps": [

@@ -87,15 +87,38 @@ def test_workers_of_its_own(run, shop, parts, tmp_path):
     ).fit(X, y)
     assert_same_bits(alone, fitted)
 
-    code, told, err = run("predict", model, parts / "*.parquet", "--workers", "2", "-o", out, "--json")
+    code, told, err = run("predict", model, parts / "*.parquet", "--workers", "2", "-o", out)
     assert code == 0, err
-    assert json.loads(told)["rows"] == len(frame)
+    assert re.search(r"^3 of 3 partitions predicted, \d+\.\d s$", err, re.MULTILINE)
+    assert told.startswith(f"{len(frame)} rows, mean spend ")
     written = pd.read_parquet(out)
     np.testing.assert_array_equal(written["prediction"].to_numpy(), alone.predict(X))
     np.testing.assert_array_equal(written["spend"].to_numpy(), alone.spend(X))
     assert [set(bought) for bought in written["acquired"]] == [
         set(X.columns[row]) for row in alone.acquired(X)
     ]
+
+
+def test_a_broken_file(run, shop, parts, address, tmp_path):
+    """The error names its partition and the worker; a partition is predicted as a whole or not at all."""
+    files, model, out = tmp_path / "files", tmp_path / "m.farthing", tmp_path / "out"
+    files.mkdir()
+    for path in parts.iterdir():
+        (files / path.name).write_bytes(path.read_bytes())
+    code, _, err = run("fit", files / "*.parquet", "bought", "--cluster", address, "-o", model, *FIT)
+    assert code == 0, err
+    whole = (files / "2.parquet").read_bytes()
+    # The footer, with the columns, is there, and their values are not.
+    (files / "2.parquet").write_bytes(whole[:4] + bytes(len(whole) // 2) + whole[4 + len(whole) // 2 :])
+    code, _, err = run("predict", model, files / "*.parquet", "--cluster", address, "-o", out)
+    assert code == 1
+    assert re.search(r"partition 2, read by worker tcp://\S+: \w+: ", err)
+    assert not list(out.glob("*.tmp"))
+    for path in out.iterdir():
+        pd.read_parquet(path)
+    code, _, err = run("fit", files / "*.parquet", "bought", "--cluster", address, "-o", model, *FIT)
+    assert code == 1
+    assert re.search(r"partition 2, read by worker tcp://\S+: \w+: ", err)
 
 
 @pytest.mark.parametrize(

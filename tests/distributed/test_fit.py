@@ -28,6 +28,7 @@ from farthing.cascades import MiserCascadeClassifier, MiserCascadeRegressor
 from farthing.distributed.fit import column_blocks
 from farthing.errors import ClusterError, TableError
 from farthing.forests import BudgetForestClassifier, BudgetForestRanker, BudgetTreeClassifier
+from farthing.frontier import sweep
 from farthing.table import PartFacts, merged_schema
 
 CUTS = [200, 201, 700]
@@ -69,6 +70,15 @@ ESTIMATORS = {
         ),
         "three",
     ),
+    "held out, balanced": (
+        GreedyMiserClassifier(
+            **{**MISER, "n_estimators": 6},
+            validation_fraction=0.3,
+            class_weight="balanced",
+            random_state=2,
+        ),
+        "three",
+    ),
     "error prices": (GreedyMiserClassifier(**MISER, error_costs=5.0), "two"),
     "monotonic": (
         GreedyMiserClassifier(**MISER, monotonic_cst=[1, -1, 0, 0, 0], subsample=0.7, random_state=3),
@@ -106,7 +116,7 @@ ESTIMATORS = {
 
 
 # Weights take another path through the core than none.
-WEIGHTED = {"weights", "row budget", "two classes", "one tree", "tree by penalty"}
+WEIGHTED = {"weights", "held out, balanced", "row budget", "two classes", "one tree", "tree by penalty"}
 
 
 def targets(y: np.ndarray, kind: str) -> np.ndarray:
@@ -230,16 +240,24 @@ def test_bins_of_blocks_of_columns(
         {},
         {"charge": "row", "budget": 3.0},
         {"charge": "row", "subsample": 0.7, "monotonic_cst": [1, -1, 0, 0, 0]},
+        {"validation_fraction": 0.3, "n_iter_no_change": 1, "n_estimators": 12, "learning_rate": 0.9},
+        {"validation_fraction": 0.3, "loss": "lambdamart"},
+        {"validation_fraction": 0.04, "charge": "row", "k": 3},  # a single query: two workers have none
     ],
 )
 def test_rankings(on_cluster: Client, others: dict[str, Any]) -> None:
     X, y, _ = numbers(600, seed=4)
     grades = np.clip(np.round(y), 0, 3)
     qid = np.arange(600) // 20
-    estimator = GreedyMiserRanker(**MISER, random_state=0, **others)
-    alone = clone(estimator).fit(X, grades, qid)
-    together = clone(estimator).fit(*(cut_array(part, [200, 440]) for part in (X, grades, qid)))
+    weights = 0.5 + np.arange(600) % 3
+    weights[::11] = 0
+    estimator = GreedyMiserRanker(**{**MISER, **others}, random_state=0)
+    alone = clone(estimator).fit(X, grades, qid, sample_weight=weights)
+    parts = [cut_array(part, [200, 440]) for part in (X, grades, qid, weights)]
+    together = clone(estimator).fit(*parts[:3], sample_weight=parts[3])
     assert_same_bits(alone, together)
+    assert together.validation_losses_.tolist() == alone.validation_losses_.tolist()
+    assert len(alone.validation_losses_) > 0 or "validation_fraction" not in others
 
 
 def test_query_in_two_partitions(on_cluster: Client) -> None:
@@ -261,19 +279,6 @@ def test_unsupported_method() -> None:
     X, y, _ = numbers(10)
     with pytest.raises(TableError, match="AdaBoostClassifier does not learn from Dask collections"):
         AdaBoostClassifier().fit(cut_array(X, []), cut_array(y, []))
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        GreedyMiserRanker(validation_fraction=0.2),
-        GreedyMiserClassifier(validation_fraction=0.2, class_weight="balanced"),
-    ],
-)
-def test_unsupported_parameter(estimator: Any) -> None:
-    X, y, _ = numbers(10)
-    with pytest.raises(TableError, match=r"validation_fraction of GreedyMiser\w+ needs all rows"):
-        estimator.fit_collection(cut_array(X, []), cut_array(y > 0, []))
 
 
 def test_what_stays_on_the_workers() -> None:
@@ -311,6 +316,56 @@ def test_errors_name_partition_and_worker(on_cluster: Client) -> None:
     y[25] = np.nan
     with pytest.raises(ValueError, match=r"partition 2, read by worker tcp://.*NaN"):
         GreedyMiserRegressor(n_estimators=1).fit(cut_array(X, [10, 20]), cut_array(y, [10, 20]))
+
+
+READERS: dict[str, Any] = {
+    "fit": GreedyMiserRegressor(n_estimators=1).fit,
+    "fit of classes": BudgetTreeClassifier(max_depth=1).fit,
+    "sweep": lambda X, y: sweep([BudgetTreeClassifier(max_depth=1)], X.astype(object), y),
+}
+
+
+@pytest.mark.parametrize("how", READERS)
+def test_errors_of_the_source_name_partition_and_worker(on_cluster: Client, how: str) -> None:
+    """What reads a partition is not ours, such as a file that is broken."""
+    X, y, _ = numbers(30)
+
+    def read(block: Any) -> Any:
+        if block[0, 0] == X[20, 0]:
+            raise RuntimeError("the disk is broken")
+        return block
+
+    table = cut_array(X, [10, 20]).map_blocks(read, meta=X[:0])
+    target = cut_array(y if how == "fit" else y > 0, [10, 20])
+    expected = r"^partition 2, read by worker tcp://\S+: RuntimeError: the disk is broken$"
+    with pytest.raises(ClusterError, match=expected):
+        READERS[how](table, target)
+
+
+@pytest.mark.parametrize("how", ["fit of classes", "sweep"])
+def test_labels_of_two_kinds(on_cluster: Client, how: str) -> None:
+    """NumPy would make strings of the numbers."""
+    X, y, _ = numbers(30)
+    parts = [np.where(y[:10] > 0, "yes", "no"), np.repeat("no", 10), (y[20:] > 0).astype(int)]
+    labels = da.concatenate([da.from_delayed(dask.delayed(part), (10,), dtype=object) for part in parts])
+    expected = "got numbers in partition 2 and strings in partition 0; make all of them numbers"
+    with pytest.raises(TableError, match=expected):
+        READERS[how](cut_array(X, [10, 20]), labels)
+
+
+def test_parameters_are_checked_before_anything_is_read() -> None:
+    X, y, _ = numbers(10)
+    with pytest.raises(ValueError, match="'n_estimators' parameter of GreedyMiserRegressor must be an int"):
+        GreedyMiserRegressor(n_estimators=-1).fit(cut_array(X, [5]), cut_array(y, [5]))
+
+
+def test_lengths_that_differ_are_told_before_anything_else(on_cluster: Client) -> None:
+    X, y, _ = numbers(30)
+    table = cut_frame(pd.DataFrame(X, columns=list("abcde")), [10])
+    with pytest.raises(
+        TableError, match=r"partition [01], read by \S+ \S+: X has [12]0 rows, but y has 1[28]$"
+    ):
+        GreedyMiserRegressor(n_estimators=1).fit(table, cut_array(y, [12]))
 
 
 def test_arrays_of_known_lengths(on_cluster: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,9 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def class_factors(class_weight: Any, rows: TrainingSet) -> NDArray[np.float64] | None:
+def class_factors(
+    class_weight: Any, rows: TrainingSet, held_out: TrainingSet | None = None
+) -> NDArray[np.float64] | None:
     """Return the factor of the row weights of each class; see `TrainingSet.reweighed`.
 
     Parameters
@@ -25,6 +27,8 @@ def class_factors(class_weight: Any, rows: TrainingSet) -> NDArray[np.float64] |
         By label; "balanced" gives each class the same total weight.
     rows : TrainingSet
         The rows of a classification.
+    held_out : TrainingSet, optional
+        Further rows that count where classes are balanced.
 
     Returns
     -------
@@ -43,9 +47,13 @@ def class_factors(class_weight: Any, rows: TrainingSet) -> NDArray[np.float64] |
     if isinstance(class_weight, str):
         if class_weight != "balanced":
             raise ValueError(f"class_weight must be 'balanced', a dict or None; got {class_weight!r}")
-        counts = group_totals(rows.target, rows.weights, len(labels))
+        target, weights = rows.target, rows.weights
+        if held_out is not None:
+            target = np.concatenate([target, held_out.target])
+            weights = np.concatenate([weights, held_out.weights])
+        counts = group_totals(target, weights, len(labels))
         # A class without rows gets a factor of zero, which no row ever uses.
-        return np.asarray(total(rows.weights) / (len(labels) * np.where(counts > 0, counts, np.inf)))
+        return np.asarray(total(weights) / (len(labels) * np.where(counts > 0, counts, np.inf)))
     if strange := [label for label in class_weight if label not in labels]:
         raise ValueError(f"class_weight names {strange[0]!r}, which is not a class; there are {labels}")
     given = np.array([float(class_weight.get(label, 1.0)) for label in labels])

@@ -41,19 +41,21 @@ class ContractClassifier(ClassifierMixin, BudgetedEstimator):  # type: ignore[mi
 
     fitted_: ClassifierModel
 
-    def fit_rows(self, rows: TrainingSet, **options: Any) -> Self:
+    def fit_rows(self, rows: TrainingSet, *, held_out: TrainingSet | None = None, **options: Any) -> Self:
         """Learn from rows that are validated already, their weights multiplied by ``class_weight``.
 
         Parameters
         ----------
         rows, **options
             As in `BudgetedEstimator.fit_rows`; validation rows get the factors of the training rows.
+        held_out : TrainingSet, optional
+            Validation rows that were held out of the rows already: all of them are balanced together.
 
         Returns
         -------
         self
         """
-        factors = class_factors(getattr(self, "class_weight", None), rows)
+        factors = class_factors(getattr(self, "class_weight", None), rows, held_out)
         if isinstance(validation := options.get("validation"), TrainingSet):
             options["validation"] = validation.reweighed(factors)
         return super().fit_rows(rows.reweighed(factors), **options)

@@ -54,7 +54,11 @@ class FitPart:
         options: dict[str, TrainingSet] = {}
         if (held := part.held_out) is not None:
             table = PreparedTable(rows.schema, Encoded.valid(held.values, rows.schema.columns))
-            options["validation"] = replace(rows, table=table, target=held.target, weights=held.weights)
+            options["validation"] = replace(
+                rows, table=table, target=held.target, weights=held.weights, qid=held.qid
+            )
+            if rows.classes is not None:
+                options["held_out"] = options["validation"]
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             model = self.estimator.fit_rows(rows, **options).fitted_

@@ -122,6 +122,7 @@ class BudgetedEstimator(Annotating, ABC):
         self
             ``cluster_report_`` says what the fit took.
         """
+        self._validate_params()  # before anything is read
         model, report = learn_collection(self, X, y, sample_weight, qid)
         self.cluster_report_ = report
         return self.adopt(model)
@@ -133,13 +134,14 @@ class BudgetedEstimator(Annotating, ABC):
             "in one process"
         )
 
-    def holding_out(self) -> Callable[[int], NDArray[np.int64]] | None:
+    def holding_out(self) -> Callable[[int, int], NDArray[np.int64]] | None:
         """Return how a fit on collections holds rows out for validation; None if it holds out none.
 
         Returns
         -------
         callable or None
-            From the number of rows to the ascending numbers of those held out. ``_learn`` gets them as
+            From the number of rows, or of queries if there are any, and the number of rows, to the numbers
+            of the rows, or of the sorted queries, that are held out, ascending. ``_learn`` gets them as
             ``validation``.
         """
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import secrets
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -184,7 +185,7 @@ def fit_on_cluster(
 
 
 def predict_on_cluster(
-    model: Any, pattern: Path, folder: Path, *, budget: Any, ordered: bool
+    model: Any, pattern: Path, folder: Path, *, budget: Any, ordered: bool, shown: bool
 ) -> tuple[int, float, float]:
     """Predict Parquet files into Parquet files of a folder, one for each partition.
 
@@ -197,18 +198,34 @@ def predict_on_cluster(
         The largest spend of a row.
     """
     import dask  # noqa: PLC0415 - an extra
+    from distributed import get_client  # noqa: PLC0415
+
+    from farthing.distributed.waiting import gathered, task_names  # noqa: PLC0415
 
     frame = for_model(read_collection(pattern), model)
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise FileError(f"--output {folder} has files in it; give a new folder")
+    client, start = get_client(), time.perf_counter()
     sent = dask.delayed(model, traverse=False)
-    work = dask.delayed(_predict_part, pure=False)
+    work, name = dask.delayed(_predict_part, pure=False), task_names("predict")
+    where = str(folder.absolute())  # workers may be in other folders
     parts = [
-        work(sent, part, str(folder), number, budget, ordered=ordered)
+        work(sent, part, where, number, budget, ordered=ordered, dask_key_name=name(number))
         for number, part in enumerate(frame.to_delayed())
     ]
-    told = dask.compute(*parts)
+
+    told_of = 0
+
+    def tell(n_done: int) -> None:
+        nonlocal told_of
+        if shown and n_done > told_of:
+            seconds = time.perf_counter() - start
+            typer.echo(f"{n_done} of {len(parts)} partitions predicted, {seconds:.1f} s", err=True)
+        told_of = n_done
+
+    told = gathered(client, client.compute(parts), tell)
+    tell(len(told))
     return (
         sum(n_rows for n_rows, _, _ in told),
         sum(spent for _, spent, _ in told),

@@ -74,7 +74,9 @@ def predict(  # noqa: PLR0917 - typer takes the options from here
         cap = budget_amount(budget, fitted.costs_)
         if away.is_given:
             away.refuse(refuse=refuse, refused=refused, sep=separator)
-            told, text = _predict_on_cluster(away, fitted, table, output, cap, ordered=ordered)
+            told, text = _predict_on_cluster(
+                away, fitted, table, output, cap, ordered=ordered, shown=not as_json
+            )
             emit(told, text, as_json=as_json)
             return
         frame = for_model(read_table(table, separator, missing=refused), fitted)
@@ -137,12 +139,15 @@ def _predict_on_cluster(
     cap: Any,
     *,
     ordered: bool,
+    shown: bool,
 ) -> tuple[dict[str, Any], str]:
     """Predict Parquet files into a folder; return what to print, as JSON and as text."""
     if output is None or str(output) == "-":
         raise ValueError("a cluster writes Parquet files into a folder: add --output FOLDER")
     with cluster.client():
-        n_rows, spent, most = predict_on_cluster(fitted, table, output, budget=cap, ordered=ordered)
+        n_rows, spent, most = predict_on_cluster(
+            fitted, table, output, budget=cap, ordered=ordered, shown=shown
+        )
     mean = spent / n_rows if n_rows else None
     unit = fitted.costs_.unit
     payload = {"rows": n_rows, "mean_spend": mean, "max_spend": most, "unit": unit, "output": str(output)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -24,13 +23,20 @@ from farthing.distributed.passes import (
     Reading,
     Whole,
     bin_partition,
+    check_one_kind,
     learn_rules,
     sample,
     summarize,
 )
 from farthing.distributed.progress import ReadProgress, show
 from farthing.distributed.ranks import Outcome, RankTask, run_ranks
-from farthing.distributed.waiting import alive_workers, finished, gathered
+from farthing.distributed.waiting import (
+    alive_workers,
+    dropped_at_end,
+    finished,
+    gathered,
+    task_names,
+)
 from farthing.errors import ClusterError, TableError
 from farthing.table import BinRules, PartFacts, PartTable, Schema, merged_schema, sample_of
 
@@ -79,13 +85,18 @@ class HeldRows:
         Codes of classes, or floats.
     weights : ndarray of float64, shape (n_rows,)
         Weights above zero.
+    qid : ndarray of int64, shape (n_rows,), or None
+        Queries, numbered within the rank.
     """
 
     values: NDArray[np.float64]
     target: NDArray[Any]
     weights: NDArray[np.float64]
+    qid: NDArray[np.int64] | None
 
 
+# From the numbers of units, rows or queries, and of rows to the units that are held out, ascending.
+HoldOut = Callable[[int, int], NDArray[np.int64]]
 # From the rows of a rank to what it learns.
 Learn = Callable[[PartRows], Any]
 
@@ -101,7 +112,7 @@ def fit_collection(
     max_bins: int,
     estimator: str,
     has_classes: bool,
-    hold_out: Callable[[int], NDArray[np.int64]] | None = None,
+    hold_out: HoldOut | None = None,
     keeps_contents: bool = False,
 ) -> Outcome:
     """Learn from Dask collections, on the workers of the active client.
@@ -121,7 +132,7 @@ def fit_collection(
     has_classes : bool
         Whether the target is one of classes, which have to be found out.
     hold_out : callable, optional
-        From the number of rows to those that are held out for validation, ascending.
+        See `BudgetedEstimator.holding_out`.
     keeps_contents : bool
         Whether ranks need `PreparedTable.contents`.
 
@@ -137,22 +148,25 @@ def fit_collection(
     needs_look = has_classes or y is None or sample_weight is not None or qid is not None
     # A look also waits for workers, if there are none yet.
     if known and lengths and any(lengths) and not needs_look and alive_workers(fit.client):
-        whole, counts = Whole(merged_schema([known]), None, sum(lengths)), lengths  # without reading anything
+        whole = Whole(merged_schema([known]), None, sum(lengths))  # without reading anything
+        summaries = [PartSummary(length, None, None, None) for length in lengths]
     else:
-        whole, counts = fit.look(known)
+        whole, summaries = fit.look(known)
+    counts = [summary.n_rows for summary in summaries]
     learn = prepare(whole)
-    places = _places(counts, np.empty(0, dtype=np.int64) if hold_out is None else hold_out(whole.n_rows))
-    whole = replace(whole, n_rows=whole.n_rows - sum(len(place.held) for place in places))
+    places = _places(summaries, hold_out)
+    whole = replace(whole, n_rows=whole.n_rows - sum(place.n_held for place in places))
     rules = fit.learn_rules(whole, counts, places, max_bins)
     binned = fit.bin(whole, counts, places, rules)
 
     def tell(n_binned: int) -> None:
         show(ReadProgress(n_binned, len(binned), time.perf_counter() - start))
 
-    parts = finished(fit.client, binned, tell)
-    pass_seconds = time.perf_counter() - start
     job = _JoinAndLearn(whole, max_bins, learn, has_held_out=hold_out is not None)
-    outcome = run_ranks(fit.client, parts, RankTask(job, whole.n_rows), rules)
+    with dropped_at_end(fit.client, [rules, *binned]):
+        parts = finished(fit.client, binned, tell)
+        pass_seconds = time.perf_counter() - start
+        outcome = run_ranks(fit.client, parts, RankTask(job, whole.n_rows), rules)
     return replace(outcome, report=replace(outcome.report, pass_seconds=pass_seconds))
 
 
@@ -175,16 +189,16 @@ class _Fit:
     parts: list[Partition]
     reading: Reading
 
-    def look(self, known: PartFacts | None) -> tuple[Whole, list[int]]:
-        """Look at all partitions; return what they have in common, and how many rows each has."""
+    def look(self, known: PartFacts | None) -> tuple[Whole, list[PartSummary]]:
+        """Look at all partitions; return what they have in common, and what each shows."""
         look = dask.delayed(summarize, pure=False)
-        name = _task_names("look")
+        name = task_names("look")
         tasks = [
             look(
                 self.reading,
                 part.number,
                 (None if known else part.X, part.y, part.weights, part.qid),
-                dask_key_name=name(part),
+                dask_key_name=name(part.number),
             )
             for part in self.parts
         ]
@@ -194,9 +208,10 @@ class _Fit:
         if not sum(counts):
             raise TableError("no partition has a row of positive weight, which leaves nothing to fit on")
         _check_queries(summaries)
+        check_one_kind("y", [summary.classes for summary in summaries])
         found = [summary.classes for summary in summaries if summary.classes is not None]
         classes = np.unique(np.concatenate(found)) if found else None
-        return Whole(merged_schema(facts), classes, sum(counts)), counts
+        return Whole(merged_schema(facts), classes, sum(counts)), summaries
 
     def learn_rules(
         self, whole: Whole, counts: Sequence[int], places: Sequence[Place], max_bins: int
@@ -207,13 +222,23 @@ class _Fit:
         """
         picked = sample_of(whole.n_rows)
         cuts = column_blocks(len(whole.schema), len(picked), len(self.parts))
-        draw = dask.delayed(sample, pure=False, nout=len(cuts) - 1)
+        draw, name = dask.delayed(sample, pure=False, nout=len(cuts) - 1), task_names("sample")
         samples = []
         for part, n_rows, place in zip(self.parts, counts, places, strict=True):
-            begin, end = np.searchsorted(picked, [place.first, place.first + n_rows - len(place.held)])
+            begin, end = np.searchsorted(picked, [place.first, place.first + n_rows - place.n_held])
             if end > begin:
                 rows = picked[begin:end] - place.first
-                samples.append(draw(self.reading, place, _rows(part), whole.schema, picked=rows, cuts=cuts))
+                samples.append(
+                    draw(
+                        self.reading,
+                        place,
+                        _rows(part),
+                        whole.schema,
+                        picked=rows,
+                        cuts=cuts,
+                        dask_key_name=name(part.number),
+                    )
+                )
         learn, join = dask.delayed(learn_rules, pure=False), dask.delayed(BinRules.joined, pure=False)
         learned = [
             learn(
@@ -227,12 +252,12 @@ class _Fit:
         self, whole: Whole, counts: Sequence[int], places: Sequence[Place], rules: Future
     ) -> list[Future]:
         """Bin all partitions that have rows; their bins stay where they are made."""
-        name = _task_names("bin")
+        name = task_names("bin")
 
         def binned(part: Partition) -> Any:
             cut = dask.delayed(bin_partition, pure=False)
             place = places[part.number]
-            return cut(self.reading, place, _rows(part), whole, rules, dask_key_name=name(part))
+            return cut(self.reading, place, _rows(part), whole, rules, dask_key_name=name(part.number))
 
         kept = [part for part in self.parts if counts[part.number]]
         if is_persisted(kept[0].X):  # they are binned where they are, unless that worker is busy
@@ -262,25 +287,35 @@ def column_blocks(n_columns: int, n_sampled: int, n_parts: int) -> list[int]:
     return [n_columns * block // n_blocks for block in range(n_blocks + 1)]
 
 
-def _places(counts: Sequence[int], held: NDArray[np.int64]) -> list[Place]:
-    """Return where each partition is, from its rows and from all rows that are held out."""
+def _places(summaries: Sequence[PartSummary], hold_out: HoldOut | None) -> list[Place]:
+    """Return where each partition is, from its rows and from all rows or queries that are held out."""
+    counts = [summary.n_rows for summary in summaries]
     ends = np.cumsum(counts)
-    cuts = np.searchsorted(held, [0, *ends])
+    queries = [summary.queries for summary in summaries if summary.queries is not None]
+    held: list[NDArray[Any]] = [np.empty(0, dtype=np.int64)] * len(counts)
+    n_held = [0] * len(counts)
+    if hold_out is not None and queries:
+        names = np.sort(np.concatenate(queries))
+        chosen = names[hold_out(len(names), int(ends[-1]))]
+        for number, summary in enumerate(summaries):
+            assert summary.queries is not None
+            assert summary.query_rows is not None
+            is_held = np.isin(summary.queries, chosen)
+            held[number], n_held[number] = summary.queries[is_held], int(summary.query_rows[is_held].sum())
+    elif hold_out is not None:
+        rows = hold_out(int(ends[-1]), int(ends[-1]))
+        held = [
+            part - begin
+            for part, begin in zip(
+                np.split(rows, np.searchsorted(rows, ends[:-1])), ends - counts, strict=True
+            )
+        ]
+        n_held = list(map(len, held))
+    firsts = ends - counts - np.cumsum([0, *n_held[:-1]])
     return [
-        Place(
-            number,
-            int(end - n_rows - cuts[number]),
-            held[cuts[number] : cuts[number + 1]] - (end - n_rows),
-            n_rows,
-        )
-        for number, (end, n_rows) in enumerate(zip(ends, counts, strict=True))
+        Place(number, int(firsts[number]), held[number], n_rows, n_held[number])
+        for number, n_rows in enumerate(counts)
     ]
-
-
-def _task_names(what: str) -> Callable[[Partition], str]:
-    """Return names of tasks that end with the number of their partition, by which errors name it."""
-    fit = uuid.uuid4().hex
-    return lambda part: f"farthing-{what}-{fit}-{part.number}"
 
 
 def _rows(part: Partition) -> tuple[Any, Any, Any, Any]:
@@ -335,19 +370,25 @@ class _JoinAndLearn:
             np.concatenate(hashes) if hashes else None,
         )
         target, weights = _taken_over(ordered)
-        qid = None
-        if ordered[0].qid is not None:
-            queries = np.concatenate([part.qid for part in ordered if part.qid is not None])
-            qid = np.unique(queries, return_inverse=True)[1].astype(np.int64)
+        qid = None if ordered[0].qid is None else _numbered([part.qid for part in ordered])
         held_out = self._held_out(ordered, rules) if self.has_held_out else None
         return self.learn(PartRows(self.whole, table, target, weights, qid, held_out))
 
     def _held_out(self, ordered: Sequence[BinnedPart], rules: BinRules) -> HeldRows:
         found = [part.held_out for part in ordered if part.held_out is not None]
         codes = [part.codes for part in found] or [np.empty((0, len(self.whole.schema)), dtype=np.uint8)]
+        qid = None if ordered[0].qid is None else _numbered([part.qid for part in found])
         if not found:  # of the dtype that the target of other ranks has
-            return HeldRows(rules.values(codes[0]), ordered[0].target[:0], np.empty(0))
-        return HeldRows(rules.values(np.concatenate(codes)), *_joined(found))
+            return HeldRows(rules.values(codes[0]), ordered[0].target[:0], np.empty(0), qid)
+        return HeldRows(rules.values(np.concatenate(codes)), *_joined(found), qid)
+
+
+def _numbered(queries: Sequence[NDArray[Any] | None]) -> NDArray[np.int64]:
+    """Return the queries of parts as numbers from zero."""
+    given = [part for part in queries if part is not None]
+    if not given:
+        return np.empty(0, dtype=np.int64)
+    return np.unique(np.concatenate(given), return_inverse=True)[1].astype(np.int64)
 
 
 def _joined(parts: Sequence[BinnedPart] | Sequence[HeldOut]) -> tuple[NDArray[Any], NDArray[np.float64]]:

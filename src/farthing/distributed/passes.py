@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -52,13 +52,16 @@ class PartSummary:
     classes : ndarray or None
         The classes of its rows; None for numbers, and if it has no rows.
     queries : ndarray or None
-        The queries of its rows.
+        The queries of its rows, sorted.
+    query_rows : ndarray of int64 or None
+        How many rows each of them has.
     """
 
     n_rows: int
     facts: PartFacts | None
     classes: NDArray[Any] | None
     queries: NDArray[Any] | None
+    query_rows: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +76,14 @@ class HeldOut:
         Codes of classes, or floats.
     weights : ndarray of float64, shape (n_rows,), or None
         None for 1 each.
+    qid : ndarray, shape (n_rows,), or None
+        Queries.
     """
 
     codes: NDArray[np.uint8]
     target: NDArray[Any]
     weights: NDArray[np.float64] | None
+    qid: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +96,23 @@ class Place:
         Its number in the collection.
     first : int
         Number of its first training row among all.
-    held : ndarray of int64, shape (n_held,)
-        Which of its rows of positive weight are held out for validation.
+    held : ndarray, shape (n_held,)
+        Which of its rows of positive weight are held out for validation, or the queries that are.
     n_rows : int
         Rows of positive weight.
+    n_held : int
+        Rows that are held out.
     """
 
     number: int
     first: int
-    held: NDArray[np.int64]
+    held: NDArray[Any]
     n_rows: int
+    n_held: int
+
+    def held_rows(self, queries: NDArray[Any] | None) -> NDArray[np.int64]:
+        """Return which of the rows of positive weight are held out, from their queries if there are any."""
+        return self.held if queries is None else np.flatnonzero(np.isin(queries, self.held))
 
     def check(self, n_rows: int) -> None:
         """Raise unless as many rows were read as are known of."""
@@ -192,14 +205,17 @@ def summarize(reading: Reading, number: int, rows: RawRows) -> PartSummary:
     with naming(number):
         target, classes = reading.target(y)
         kept = _kept(weights, len(target))
-        if X is not None and len(X) != len(target):
-            raise TableError(f"X has {len(X)} rows, but y has {len(target)}")
-        queries = None if qid is None else _queries(qid, len(target))[kept]
+        if X is not None:
+            _check_lengths(X, target)
+        queries, query_rows = None, None
+        if qid is not None:
+            queries, query_rows = np.unique(_queries(qid, len(target))[kept], return_counts=True)
         return PartSummary(
             int(kept.sum()),
             None if X is None else PartFacts.of(X, reading.estimator),
             classes if len(target) else None,
-            None if queries is None else np.unique(queries),
+            queries,
+            query_rows,
         )
 
 
@@ -213,12 +229,14 @@ def sample(
     cuts: list[int],
 ) -> list[NDArray[np.floating]]:
     """Return some of the training rows, encoded, in blocks of columns; the bins are learned from them."""
-    X, _, weights, _ = rows
+    X, y, weights, qid = rows
     with naming(place.number):
+        _check_lengths(X, y)
         rows_kept = np.flatnonzero(_kept(weights, X.shape[0]))
         place.check(len(rows_kept))
+        held = place.held_rows(None if qid is None else _queries(qid, X.shape[0])[rows_kept])
         # The other rows are looked at when they are binned.
-        values = reading.values(take_rows(X, np.delete(rows_kept, place.held)[picked]), schema)
+        values = reading.values(take_rows(X, np.delete(rows_kept, held)[picked]), schema)
         return [np.ascontiguousarray(values[:, begin:end]) for begin, end in pairwise(cuts)]
 
 
@@ -234,17 +252,16 @@ def bin_partition(reading: Reading, place: Place, rows: RawRows, whole: Whole, r
     with naming(place.number):
         target, own = reading.target(y)
         values = reading.values(X, whole.schema)
-        if len(values) != len(target):
-            raise TableError(f"X has {len(values)} rows, but y has {len(target)}")
+        _check_lengths(values, target)
         kept = _kept(weights, len(target))
         place.check(int(kept.sum()))
-        held = np.flatnonzero(kept)[place.held]
+        queries = None if qid is None else _queries(qid, len(target))
+        held = np.flatnonzero(kept)[place.held_rows(None if queries is None else queries[kept])]
         kept[held] = False
         everything = bool(kept.all())
         if whole.classes is not None and own is not None:
             target = np.searchsorted(whole.classes, own)[target]
         given = None if weights is None else np.asarray(weights, dtype=np.float64)
-        queries = None if qid is None else _queries(qid, len(target))
         training = values if everything else values[kept]
         return BinnedPart(
             place.number,
@@ -253,10 +270,33 @@ def bin_partition(reading: Reading, place: Place, rows: RawRows, whole: Whole, r
             given if given is None or everything else given[kept],
             queries if queries is None or everything else queries[kept],
             place.first,
-            HeldOut(rules.codes(values[held]), target[held], None if given is None else given[held])
+            HeldOut(
+                rules.codes(values[held]),
+                target[held],
+                None if given is None else given[held],
+                None if queries is None else queries[held],
+            )
             if len(held)
             else None,
             content_keys(training) if reading.keeps_contents else None,
+        )
+
+
+def check_one_kind(name: str, columns: Sequence[NDArray[Any] | None]) -> None:
+    """Raise TableError if a column has strings in some partitions and numbers in others, which NumPy joins.
+
+    Examples
+    --------
+    >>> check_one_kind("y", [np.array(["no", "yes"]), None, np.array(["no"])])
+    """
+    first: dict[str, int] = {}
+    for number, column in enumerate(columns):
+        if column is not None and len(column):
+            first.setdefault("strings" if isinstance(column[0], str) else "numbers", number)
+    if len(first) > 1:
+        raise TableError(
+            f"{name}: got numbers in partition {first['numbers']} and strings in partition "
+            f"{first['strings']}; make all of them numbers, or all of them strings"
         )
 
 
@@ -281,6 +321,11 @@ def _raise_named(error: Exception, number: int) -> NoReturn:
         place = ""
     message = f"partition {number}{place}: {error}"
     raise (TableError if isinstance(error, TableError) else ValueError)(message) from error
+
+
+def _check_lengths(X: Any, y: Any) -> None:
+    if X.shape[0] != len(y):
+        raise TableError(f"X has {X.shape[0]} rows, but y has {len(y)}")
 
 
 def _kept(weights: Any, n_rows: int) -> NDArray[np.bool_]:

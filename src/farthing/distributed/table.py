@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from farthing.distributed.collection import meta_facts, partitions
 from farthing.distributed.fit import active_client
-from farthing.distributed.passes import naming, take_rows
-from farthing.distributed.waiting import gathered
+from farthing.distributed.passes import check_one_kind, naming, take_rows
+from farthing.distributed.waiting import gathered, task_names
 from farthing.errors import TableError
 from farthing.table import PartFacts, Schema, merged_schema
 
@@ -73,7 +73,7 @@ class CollectionTable:
         columns = [None if given is None else [part.y for part in partitions(X, given)] for given in beside]
         known = meta_facts(X, name)
         blocks = [part.X for part in partitions(X)]
-        look = dask.delayed(_look, pure=False)
+        look, task_name = dask.delayed(_look, pure=False), task_names("look")
         tasks = [
             look(
                 number,
@@ -81,6 +81,7 @@ class CollectionTable:
                 [None if column is None else column[number] for column in columns],
                 name,
                 is_known=known is not None,
+                dask_key_name=task_name(number),
             )
             for number, block in enumerate(blocks)
         ]
@@ -89,6 +90,9 @@ class CollectionTable:
         lengths = np.array([one[0] for one in found], dtype=np.int64)
         if not lengths.sum():
             raise TableError("no partition has a row, which leaves nothing to fit on")
+        for place, column in enumerate(columns):
+            if column is not None:
+                check_one_kind("what belongs to the rows", [one[2][place] for one in found])
         arrays = [
             None if column is None else np.concatenate([one[2][place] for one in found])
             for place, column in enumerate(columns)
@@ -150,14 +154,20 @@ class CollectionTable:
         """
         client = active_client()
         sent = [dask.delayed(option, traverse=False) for option in options]
-        task = dask.delayed(_call, pure=False)
+        task, task_name = dask.delayed(_call, pure=False), task_names("call")
         if len(self) <= _FEW_ROWS and not self._kept:
             numbers = self._partitions()
             self._kept.update(
                 zip(numbers, client.compute([self._block(number) for number in numbers]), strict=True)
             )
         tasks = [
-            task(number, call, self._kept.get(number, self._block(number)), *sent)
+            task(
+                number,
+                call,
+                self._kept.get(number, self._block(number)),
+                *sent,
+                dask_key_name=task_name(number),
+            )
             for number in self._partitions()
         ]
         return gathered(client, client.compute(tasks))

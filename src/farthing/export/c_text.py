@@ -31,14 +31,17 @@ def number(value: float) -> str:
 
 
 def comment(text: str) -> str:
-    """Return a name that cannot end a comment, in ASCII."""
-    return (
-        text.replace("*/", "* /")
-        .replace("/*", "/ *")
-        .encode("ascii", "backslashreplace")
-        .decode()
-        .replace("\\", "/")
-    )
+    """Return a name that cannot end a comment or begin one, in printable ASCII on one line.
+
+    Examples
+    --------
+    >>> comment("Größe"), comment("*é"), comment("5*/")
+    ('Gr/xf6/xdfe', '* /xe9', '5* /')
+    """
+    plain = text.encode("ascii", "backslashreplace").decode().replace("\\", "/")
+    line = "".join(character if character.isprintable() else " " for character in plain)
+    # The escape of a character may follow a star, so it is written first.
+    return line.replace("*/", "* /").replace("/*", "/ *")
 
 
 def identifier(name: str, taken: set[str]) -> str:

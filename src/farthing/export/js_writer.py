@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from typing import Any, Final
 
+from farthing.errors import ExportError
 from farthing.export.program import Program
 from farthing.export.runtime_files import Written, runtime
 from farthing.export.tables import Tables
 from farthing.walks.drawn_votes import DrawnVotePlan
 from farthing.walks.plans import DevicePlan, Link, MessagePlan, Plan
+
+# Number.MAX_SAFE_INTEGER.
+_LARGEST_WHOLE: Final = 2**53 - 1
 
 
 def write_js(program: Program, name: str) -> Written:
@@ -135,5 +139,7 @@ def js_text(value: Any) -> str:
         if math.isinf(value):
             return "Infinity" if value > 0 else "-Infinity"
         return repr(int(value)) if value == int(value) and abs(value) < 2**53 and value != 0 else repr(value)
+    if isinstance(value, int) and abs(value) > _LARGEST_WHOLE:
+        raise ExportError(f"JavaScript has no number {value}; give such labels and categories as text")
     # A page may hold the module in a script, which "</script>" would end.
     return json.dumps(value).replace("</", "<\\/").replace("<!--", "<\\!--")

@@ -48,6 +48,9 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
     steps_tell_labels: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
 
+    #: What validation holds out.
+    units: ClassVar[str] = "rows"
+
     # What the three estimators differ in.
 
     @abstractmethod
@@ -61,20 +64,17 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
     # Learning.
 
     def check_collection(self) -> None:
-        """Raise TableError if parameters need rows that stay on their workers."""
-        if self.validation_fraction is not None and getattr(self, "class_weight", None) == "balanced":
-            # Balanced by all rows in one process, by those that are not held out here.
-            self.refuse_on_collections("validation_fraction")
+        """Return: all sums over rows are those of `farthing.collective`."""
 
-    def holding_out(self) -> Callable[[int], NDArray[np.int64]] | None:
+    def holding_out(self) -> Callable[[int, int], NDArray[np.int64]] | None:
         """Return how rows are held out, by ``validation_fraction``, see `BudgetedEstimator.holding_out`."""
         fraction = self.validation_fraction
         if fraction is None:
             return None
         key = _key(deepcopy(self.random_state))  # which the ranks draw again
 
-        def draw(n_rows: int) -> NDArray[np.int64]:
-            return draw_rows(subkey(key, 0), n_rows, n_held_out(fraction, n_rows, "rows", n_rows))
+        def draw(n_units: int, n_rows: int) -> NDArray[np.int64]:
+            return draw_rows(subkey(key, 0), n_units, n_held_out(fraction, n_units, self.units, n_rows))
 
         return draw
 

@@ -13,6 +13,7 @@ from farthing.boosting.greedy_miser.base import GreedyMiser
 from farthing.boosting.greedy_miser.grid import miser_grid
 from farthing.boosting.greedy_miser.model import GreedyMiserRegressorModel
 from farthing.boosting.greedy_miser.parameters import CONSTRAINTS, SHARED, Charge, Leaf
+from farthing.collective import mean, peers
 from farthing.costs import CostsLike
 from farthing.learning.losses import SQUARED, Loss, lambdamart
 from farthing.metrics import ndcg_by_query, query_weights
@@ -65,6 +66,8 @@ class GreedyMiserRanker(ValidatedRankerMixin, GreedyMiser, ContractRegressor):
         "loss": [one_of("squared", "lambdamart")],
         "k": [at_least(1)],
     }
+
+    units = "queries"
 
     def __init__(
         self,
@@ -119,10 +122,6 @@ class GreedyMiserRanker(ValidatedRankerMixin, GreedyMiser, ContractRegressor):
         self.loss = loss
         self.k = k
 
-    def check_collection(self) -> None:
-        """Raise TableError if queries are to be held out, which are not numbered across workers."""
-        self.refuse_on_collections("validation_fraction")
-
     def _loss(self, rows: TrainingSet) -> Loss:
         if self.loss == "squared":
             return SQUARED
@@ -131,6 +130,8 @@ class GreedyMiserRanker(ValidatedRankerMixin, GreedyMiser, ContractRegressor):
     def _validation_loss(self, loss: Loss, rows: TrainingSet, scores: NDArray[np.float64]) -> float:  # noqa: ARG002
         # NDCG rather than the training loss, whose values have no scale with lambdamart.
         seen = rows.weights > 0
+        if not seen.any() and peers() is not None:  # others have validation queries
+            return 1 - mean(np.empty(0), np.empty(0))
         qid = None if rows.qid is None else rows.qid[seen]
         by_query = ndcg_by_query(rows.target[seen], scores[0, seen], qid=qid, k=self.k)
-        return 1 - float(np.average(by_query, weights=query_weights(rows.weights[seen], qid)))
+        return 1 - mean(by_query, query_weights(rows.weights[seen], qid))

@@ -63,8 +63,9 @@ def saved_models() -> list[bytes]:
     return [saved(model) for model in (*special_models(), *every_method().values())]
 
 
+@functools.cache
 def every_method() -> dict[str, Any]:
-    """Return a fitted model of every method of the library, on a table of few rows."""
+    """Return a fitted model of every method of the library, on a table of few rows; fitted once."""
     found = {}
     for name in registered():
         if get(name).__module__.split(".")[0] == "farthing":

@@ -29,6 +29,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,6 +46,7 @@ from farthing.forests import BudgetForestClassifier, BudgetTreeClassifier, Prune
 NAME: Final = "reasons"
 TABLES: Final = ("thyroid", "satellite", "adult", "letter")
 N_LEARN: Final = 2000
+N_LEARN_TINY: Final = 300
 N_REFERENCE: Final = 500
 N_FOLDS: Final = 5
 N_DRAWS: Final = 5
@@ -134,13 +136,13 @@ def problem(
     return X, y, costs, order
 
 
-def reason_times(table: str, method: str, n_walks: int) -> dict[str, Any]:
+def reason_times(table: str, method: str, n_walks: int, *, n_learn: int = N_LEARN) -> dict[str, Any]:
     """Return median times in microseconds, of a model that has given some before: of figures, and of all."""
     X, y, costs, order = problem(table, method)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = METHODS[method](costs).fit(X[order[:N_LEARN]], y[order[:N_LEARN]])
-    new = order[N_LEARN + N_REFERENCE :]
+        model = METHODS[method](costs).fit(X[order[:n_learn]], y[order[:n_learn]])
+    new = order[n_learn + N_REFERENCE :]
     figures: list[float] = []
     wholes: list[float] = []
     for number, place in enumerate(new[: N_WARM + n_walks]):
@@ -161,11 +163,11 @@ def reason_times(table: str, method: str, n_walks: int) -> dict[str, Any]:
     }
 
 
-def measure(table: str, method: str, n_walks: int, draw: int) -> dict[str, Any]:
+def measure(table: str, method: str, n_walks: int, draw: int, *, n_learn: int = N_LEARN) -> dict[str, Any]:
     """Return the slope and the mean falls of one draw."""
     X, y, costs, order = problem(table, method, draw)
-    n_known = N_LEARN + N_REFERENCE
-    learn, held, new = order[:N_LEARN], order[N_LEARN:n_known], order[n_known : n_known + n_walks]
+    n_known = n_learn + N_REFERENCE
+    learn, held, new = order[:n_learn], order[n_learn:n_known], order[n_known : n_known + n_walks]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = METHODS[method](costs).fit(X[learn], y[learn])
@@ -232,7 +234,7 @@ def mean_slope(results: Sequence[dict[str, Any]], method: str, which: str) -> fl
     return mean_of([one[which] for one in results if one["method"] == method and one["n_steps"]])
 
 
-def page(results: Sequence[dict[str, Any]]) -> str:
+def page(results: Sequence[dict[str, Any]], n_learn: int = N_LEARN) -> str:
     """Return the page in Markdown."""
     methods = [m for m in METHODS if any(one["method"] == m and one["n_steps"] for one in results)]
     slopes = {method: pooled(results, method) for method in methods}
@@ -290,7 +292,7 @@ def page(results: Sequence[dict[str, Any]]) -> str:
                 for one in cells
             ],
         ),
-        f"{N_LEARN} rows to learn from, {max(one['n_draws'] for one in cells)} draws of them; standard "
+        f"{n_learn} rows to learn from, {max(one['n_draws'] for one in cells)} draws of them; standard "
         "errors are over the draws. "
         "Thyroid and satellite were looked at while the formulas were written, and earlier pages had other "
         "rows of all four tables; the factors have no setting that was chosen by them. Left out, since it "
@@ -321,25 +323,31 @@ def main(arguments: Sequence[str] | None = None) -> None:
     args = parse(parser, NAME, arguments)
     tables, methods = (("thyroid",), ("tree", "miser cascade")) if args.tiny else (TABLES, tuple(METHODS))
     n_walks, n_draws = (10, 2) if args.tiny else (args.walks, args.draws)
+    n_learn = N_LEARN_TINY if args.tiny else N_LEARN
     pairs = [(table, method) for table in tables for method in methods if (table, method) not in LEFT_OUT]
     results: list[dict[str, Any]] = [{} for _ in pairs]
     if args.only != "times":
         results = []
         for pair in pairs:
             cases = [(*pair, n_walks, draw) for draw in range(n_draws)]
-            draws = [kept(place(args.kept, "drawn", *case), measure, *case) for case in cases]
+            draws = [
+                kept(place(args.kept, "drawn", *case), partial(measure, n_learn=n_learn), *case)
+                for case in cases
+            ]
             results.append(over_draws(draws))
     if args.only != "slopes":
         timed = []
         for pair in pairs:
             case = (*pair, min(n_walks, N_TIMED))
-            timed.append(kept(place(args.kept, "times", *case), reason_times, *case))
+            timed.append(
+                kept(place(args.kept, "times", *case), partial(reason_times, n_learn=n_learn), *case)
+            )
         results = [one | own for one, own in zip(results, timed, strict=True)]
     if args.only is not None:
         return
     given = [] if args.tiny or n_walks == parser.get_default("walks") else ["--walks", n_walks]
     given += [] if args.tiny or n_draws == N_DRAWS else ["--draws", n_draws]
-    write_page(args.out, NAME, page(results), command(NAME, *given))
+    write_page(args.out, NAME, page(results, n_learn), command(NAME, *given))
 
 
 if __name__ == "__main__":

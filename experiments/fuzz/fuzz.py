@@ -34,7 +34,7 @@ from typing import Any
 from benchmarks.service import NAMESPACE, WORKERS
 
 from experiments.fuzz import hostile_requests, spoilt_files
-from experiments.fuzz.fuzz_models import saved_models
+from experiments.fuzz.fuzz_models import saved_models, saved_special_models
 from experiments.lib.pages import command, commit, markdown, options, parse, write_page
 
 NAME = "fuzz"
@@ -45,9 +45,9 @@ GOAL = 50_000
 Plain = dict[str, Any]
 
 
-def files(seed: int, numbers: range) -> Plain:
+def files(seed: int, numbers: range, models: Sequence[bytes]) -> Plain:
     """Run cases of spoilt files."""
-    tally = spoilt_files.fuzz(saved_models(), len(numbers), seed, first=numbers.start)
+    tally = spoilt_files.fuzz(models, len(numbers), seed, first=numbers.start)
     return {"outcomes": _plain(tally.outcomes), "violations": tally.violations}
 
 
@@ -160,7 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return requests(given.seed, numbers, given.kill_every, workers)
 
     def file_batch(numbers: range) -> Plain:
-        return files(given.seed, numbers)
+        return files(given.seed, numbers, saved_special_models() if given.tiny else saved_models())
 
     of_files = (
         [] if given.only == "requests" else batches("files", n_files, given.seed, file_batch, given.kept)

@@ -60,19 +60,28 @@ def patients(n_rows: int = 300) -> tuple[pd.DataFrame, np.ndarray[Any, Any], np.
 @functools.cache
 def saved_models() -> list[bytes]:
     """Fit the models and return the bytes of their files: those with special features, then every method."""
-    return [saved(model) for model in (*special_models(), *every_method().values())]
+    return [*saved_special_models(), *(saved(model) for model in every_method().values())]
+
+
+@functools.cache
+def saved_special_models() -> list[bytes]:
+    """Return the bytes of the files with special features alone, whose fits take little time."""
+    return [saved(model) for model in special_models()]
 
 
 def every_method() -> dict[str, Any]:
     """Return a fitted model of every method of the library, on a table of few rows."""
-    found = {}
-    for name in registered():
-        if get(name).__module__.split(".")[0] == "farthing":
-            estimator = trials(name)[-1]
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                found[name] = fit(estimator, problems(estimator, "small")[0])
-    return found
+    own = [name for name in registered() if get(name).__module__.split(".")[0] == "farthing"]
+    return {name: model_of(name) for name in own}
+
+
+@functools.cache
+def model_of(name: str) -> Any:
+    """Return a fitted model of a method, on a table of few rows."""
+    estimator = trials(name)[-1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fit(estimator, problems(estimator, "small")[0])
 
 
 def special_models() -> list[Any]:

@@ -29,7 +29,7 @@ import numpy as np
 import psutil
 from benchmarks.service import Server, make_steps, serving
 
-from experiments.fuzz.fuzz_models import every_method, special_models
+from experiments.fuzz.fuzz_models import model_of, special_models
 from farthing.forests import BudgetTreeClassifier
 
 NAMES = (
@@ -298,7 +298,7 @@ def models_folder(folder: Path) -> bytes:
     """Fill a folder with models and with what only looks like one; return the body of a step."""
     steps_ = make_steps(folder / "forest.farthing")
     special_models()[0].save(folder / "mixed.farthing")
-    every_method()["EdgeClassifier"].save(folder / "edge.farthing")
+    model_of("EdgeClassifier").save(folder / "edge.farthing")
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 20_000)).astype(np.float32)
     tree = BudgetTreeClassifier(max_depth=3).fit(X, (X[:, 5] > 0).astype(int))

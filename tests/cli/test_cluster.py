@@ -18,7 +18,15 @@ FIT = ("--set", "n_estimators=5", "--set", "tradeoff=0.001", "--set", "relative=
 
 
 @pytest.fixture(scope="module")
-def address():
+def quick_workers():
+    """Workers are copies of a process that has imported everything."""
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        get_mp_context().set_forkserver_preload(["distributed", "pandas", "farthing.boosting"])
+        yield
+
+
+@pytest.fixture(scope="module")
+def address(quick_workers):
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster:
         yield cluster.scheduler_address
 
@@ -57,14 +65,6 @@ def test_fit_and_predict(run, shop, parts, address, tmp_path):
     np.testing.assert_array_equal(written["probability of yes"].to_numpy(), alone.predict_proba(X)[:, 1])
     np.testing.assert_array_equal(written["spend"].to_numpy(), alone.spend(X))
     assert [len(bought) for bought in written["acquired"]] == alone.acquired(X).sum(axis=1).tolist()
-
-
-@pytest.fixture
-def quick_workers():
-    """Workers are copies of a process that has imported everything."""
-    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
-        get_mp_context().set_forkserver_preload(["distributed", "pandas", "farthing.boosting"])
-        yield
 
 
 @pytest.mark.usefixtures("quick_workers")

@@ -48,7 +48,7 @@ def test_walks_as_the_library(method: str, tmp_path: Path) -> None:
         model, fresh = fitted(method, trial, table, n_classes=2 + table)
         assert assert_same_walks(model, fresh, tmp_path / str(table), 25) > 0
         if not Program.of(model).answer_width:
-            other = c_walk(model, tmp_path, options=("-O0",), name=f"model{table}")
+            other = c_walk(model, tmp_path, name=f"model{table}")
             assert_all_at_once(model, other, np.asarray(fresh, dtype=object))
 
 
@@ -168,8 +168,7 @@ def test_sanitizers_find_nothing(kind: str, kinds: dict[str, Any], tmp_path: Pat
         "gcc",
         *FLAGS.split(),
         *STRICT,
-        "-O1",
-        "-g",
+        "-O0",
         "-fsanitize=address,undefined",
         "-fno-sanitize-recover=all",
     ]

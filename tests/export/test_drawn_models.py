@@ -72,7 +72,7 @@ def test_drawn_models_walk_alike(make: Any, table: tuple[Any, Any, CostSheet], l
         write_c(model, records, folder)
         assert replay_c(folder, "gcc", [level]).walks == len(records)
         if not Program.of(model).answer_width:
-            assert_all_at_once(model, c_walk(model, folder, options=("-O1",), name="whole"), X)
+            assert_all_at_once(model, c_walk(model, folder, name="whole"), X)
         if shutil.which("node"):
             write_js(model, records, folder)
             assert replay_node(folder).walks == len(records)

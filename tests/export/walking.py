@@ -8,6 +8,7 @@ import subprocess
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ KINDS |= {"top": ("AdaBoostRSClassifier", 5), "message": ("EdgeClassifier", 1)}
 KINDS |= {"gate": ("L1GateClassifier", 1), "tree_gate": ("AdaptGbrtClassifier", 1)}
 
 
+@cache
 def fitted(method: str, trial: int, table: int = 1, n_classes: int = 3) -> tuple[Any, Any]:
     """Return a fitted model and unseen rows: numbers (0), or with categories (1)."""
     estimator = trials(method)[min(trial, len(trials(method)) - 1)]
@@ -134,7 +136,7 @@ def compile_c(source: Path, compiler: str, options: Sequence[str], output: Path)
 
 
 def c_walk(
-    model: Any, folder: Path, compiler: str = "gcc", options: Sequence[str] = ("-O1",), name: str = "model"
+    model: Any, folder: Path, compiler: str = "gcc", options: Sequence[str] = ("-O0",), name: str = "model"
 ) -> CWalk:
     """Export a model, compile it to a shared object and load it."""
     exported = export_model(model, folder, to="c", name=name)

@@ -18,6 +18,7 @@ from tests.serving import DIRECT, command, lines, worker_pids
 
 import farthing
 from farthing.service import Client
+from farthing.service.supervisor import HANG_SECONDS
 
 psutil = pytest.importorskip("psutil", reason="pip install psutil")
 
@@ -126,6 +127,41 @@ def test_it_listens_on_this_machine_only(service: tuple[str, int, Path]) -> None
     _, parent, _ = service
     bound = {line.laddr.ip for line in psutil.Process(parent).net_connections() if line.status == "LISTEN"}
     assert bound == {"127.0.0.1"}
+
+
+# The last one, since a worker may still be starting after it.
+def test_a_dead_worker_is_replaced_while_another_one_starts(service: tuple[str, int, Path]) -> None:
+    """uvicorn's own parent waits for the one that starts for as long as it may hang."""
+    url, parent, log = service
+    before = len(replacements(log))
+    first, second = new_workers(parent, 2)
+    os.kill(first, signal.SIGKILL)
+    (starting,) = new_workers(parent, 1, first, second)
+    os.kill(starting, signal.SIGSTOP)  # it starts as slowly as can be
+    try:
+        os.kill(second, signal.SIGKILL)
+        new_workers(parent, 1, first, second, starting)
+        assert psutil.Process(starting).status() == psutil.STATUS_STOPPED
+        assert httpx.get(f"{url}/livez", **DIRECT, timeout=120).status_code == 200
+    finally:
+        os.kill(starting, signal.SIGKILL)
+    assert replacements(log)[before:][:2] == ["it died", "it died"]
+
+
+def replacements(log: Path) -> list[object]:
+    """Return why workers were replaced."""
+    return [line["reason"] for line in lines(log) if line["event"] == "worker replaced"]
+
+
+def new_workers(parent: int, count: int, *old: int) -> list[int]:
+    """Wait for so many workers besides the old ones, for less time than a worker may hang."""
+    end = time.monotonic() + 0.8 * HANG_SECONDS
+    while time.monotonic() < end:
+        found = [one for one in worker_pids(parent) if one not in old]
+        if len(found) == count:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"there are not {count} new workers")
 
 
 def await_that(what: Any, seconds: float = 120.0) -> None:

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
-import time
 from collections.abc import Iterator
 from multiprocessing import Pipe
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import httpx
 import pytest
 import uvicorn
-from tests.serving import command, lines, worker_pids
 
 from farthing.service import supervisor as supervision
 from farthing.service.supervisor import HANG_SECONDS, START_SECONDS, STARTUP_FAILURE, Supervisor
-
-psutil = pytest.importorskip("psutil", reason="pip install psutil")
 
 
 class FakeWorker:
@@ -100,33 +93,3 @@ def test_a_worker_that_cannot_start_ends_the_service(parent: Any) -> None:
     parent.keep_subprocess_alive()
     assert parent.should_exit.is_set()
     assert parent.processes[1] is broken
-
-
-def test_a_dead_worker_is_replaced_while_another_one_starts(models: Path, tmp_path: Path) -> None:
-    """uvicorn's own parent waits for the one that starts for as long as it may hang."""
-    log = tmp_path / "log"
-    with command(str(models), "--workers", "2", log=log) as (url, process):
-        first, second = new_workers(process.pid, 2)
-        os.kill(first, signal.SIGKILL)
-        (starting,) = new_workers(process.pid, 1, first, second)
-        os.kill(starting, signal.SIGSTOP)  # it starts as slowly as can be
-        try:
-            os.kill(second, signal.SIGKILL)
-            new_workers(process.pid, 1, first, second, starting)
-            assert psutil.Process(starting).status() == psutil.STATUS_STOPPED
-            assert httpx.get(f"{url}/livez", trust_env=False, timeout=120).status_code == 200
-        finally:
-            os.kill(starting, signal.SIGKILL)
-        reasons = [line["reason"] for line in lines(log) if line["event"] == "worker replaced"]
-        assert reasons[:2] == ["it died", "it died"]
-
-
-def new_workers(parent: int, count: int, *old: int) -> list[int]:
-    """Wait for so many workers besides the old ones, for less time than a worker may hang."""
-    end = time.monotonic() + 0.8 * HANG_SECONDS
-    while time.monotonic() < end:
-        found = [one for one in worker_pids(parent) if one not in old]
-        if len(found) == count:
-            return found
-        time.sleep(0.05)
-    raise AssertionError(f"there are not {count} new workers")

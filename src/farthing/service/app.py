@@ -97,15 +97,19 @@ def create_app(settings: Settings, store: ModelStore | None = None) -> Service:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        # Collect first, so that garbage from loading is not frozen along with the models.
-        gc.collect()
-        gc.freeze()  # models live as long as the process: no later collection need visit them
+        # A process that has frozen objects by itself keeps its way: unfreezing would be of all objects.
+        freezes = gc.get_freeze_count() == 0
+        if freezes:
+            # Collect first, so that garbage from loading is not frozen along with the models.
+            gc.collect()
+            gc.freeze()  # models live as long as the process: no later collection need visit them
         watcher = asyncio.create_task(_watch(models, settings.reload_seconds, metrics))
         drain.watch_signals()
         yield
         watcher.cancel()
         queue.close()
-        gc.unfreeze()
+        if freezes:
+            gc.unfreeze()
 
     app = Service(
         title="Farthing",

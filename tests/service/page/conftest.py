@@ -76,8 +76,8 @@ def url(page_models: Path) -> Iterator[str]:
         yield address
 
 
-# Its event loop runs as long as it is there; other tests of the process start their own.
-@pytest.fixture(scope="module")
+# Its event loop runs as long as it is there, so it ends with this folder: other tests start their own.
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
     if CHROMIUM is None:
         pytest.skip("no Chromium; Debian, Ubuntu: apt install chromium")
@@ -93,7 +93,7 @@ LOCALE = {"locale": "en-GB"}
 
 
 # A context of its own takes a new process, which is half of the time of a short test.
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def shared(browser: Any, url: str) -> Iterator[Any]:
     """Return a context for the pages that need no options, with one that keeps its process alive."""
     context = browser.new_context(**LOCALE)

@@ -1,0 +1,1 @@
+"""A package, since packages below it are named by it."""

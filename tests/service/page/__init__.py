@@ -1,0 +1,1 @@
+"""A package, so that fixtures of the scope "package" end with the tests of this folder."""

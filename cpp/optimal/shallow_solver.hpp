@@ -240,7 +240,7 @@ private:
         if (codes.n < 2) return false;
         view.uncommon = weight_ - view.sums[view.common * width + width_];
         codes.kind = rows_.kind(view.place);
-        codes.missing = codes.kind == TestKind::ordered && rows_.missing(view.place) >= 0 &&
+        codes.missing = is_ordered(codes.kind) && rows_.missing(view.place) >= 0 &&
                         codes.code[codes.n - 1] == rows_.missing(view.place);
         return true;
     }

@@ -129,6 +129,7 @@ private:
     std::vector<index_t> first_cell_;     // (k + 1,), where the sums of each column begin
     std::vector<double> sums_;            // by column and code, (width + 2) each
     std::vector<double> present_;         // the same of the codes that occur
+    std::vector<const std::uint8_t*> tables_;  // (views,), the place of each code
     std::vector<std::uint8_t> local_;     // (rows, views), the place of each code
     std::vector<std::int32_t> uncommon_;  // rows that have not the common code of a column
     std::vector<index_t> places_, order_, partners_, cells_;  // of views, of the sums of one
@@ -239,9 +240,7 @@ private:
         }
         if (codes.n < 2) return false;
         view.uncommon = weight_ - view.sums[view.common * width + width_];
-        codes.kind = rows_.kind(view.place);
-        codes.missing = is_ordered(codes.kind) && rows_.missing(view.place) >= 0 &&
-                        codes.code[codes.n - 1] == rows_.missing(view.place);
+        rows_.describe(view.place, codes);
         return true;
     }
 
@@ -325,7 +324,7 @@ private:
             const RootTest& test = tests_[t];
             if (!test.open) continue;
             for (int side = 0; side < 2; ++side)
-                if (test.leaf[side] > rows_.test_cost(test.weight[side], price)) return true;
+                if (test.best[side] > rows_.test_cost(test.weight[side], price)) return true;
         }
         return false;
     }
@@ -359,12 +358,17 @@ private:
     }
 
     void place_rows(const RowNumbers& rows) {
+        tables_.resize(n_views_);
+        for (std::size_t view = 0; view < n_views_; ++view) tables_[view] = columns_[view].place_of;
         local_.resize(rows.size() * n_views_);
-        for (std::size_t view = 0; view < n_views_; ++view) {
-            const std::uint8_t* place_of = columns_[view].place_of;
-            const std::uint8_t* codes = rows_.codes(places_[view]);
-            std::uint8_t* local = local_.data() + view;
-            for (std::size_t i = 0; i < rows.size(); ++i) local[i * n_views_] = place_of[codes[rows[i]]];
+        std::uint8_t* local = local_.data();
+        const std::size_t n_views = n_views_;
+        const std::uint8_t* const* tables = tables_.data();
+        const index_t* places = places_.data();
+        for (const std::int32_t row : rows) {
+            const std::uint8_t* codes = rows_.row_codes(row);
+            for (std::size_t view = 0; view < n_views; ++view) local[view] = tables[view][codes[places[view]]];
+            local += n_views;
         }
     }
 

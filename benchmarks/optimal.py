@@ -128,9 +128,7 @@ def search_alone(split: PricedSplit, depth: int) -> Callable[[], Any]:
     """Return the compiled search, without the checks of `fit`."""
     rows = estimator(split, depth).training_set(split.train[0].astype("category"), split.train[1])
     rows = replace(rows, errors=error_prices(split.errors, rows))
-    problem = TreeProblem.of(
-        rows, 16, 1, max_depth=depth, intervals=False, max_levels=2, node_penalty=0.0
-    )
+    problem = TreeProblem.of(rows, 16, 1, max_depth=depth, intervals=False, max_levels=2, node_penalty=0.0)
     return partial(problem.search, 1.0, None)
 
 

@@ -125,8 +125,14 @@ def _auto(context: SweepContext) -> dict[str, list[Any]] | None:
     time_rank=1,
     trials=[
         {"max_depth": 2, "max_values": 6, "error_costs": 20.0, "budget_kind": "mean"},
-        {"max_depth": 2, "max_values": 4, "budget": 3.0, "tradeoff": 0.0, "node_penalty": 0.5},
-        {"max_depth": 2, "max_values": 5, "numeric_tests": "intervals", "error_costs": 20.0},
+        {
+            "max_depth": 2,
+            "max_values": 4,
+            "numeric_tests": "intervals",
+            "budget": 3.0,
+            "tradeoff": 0.0,
+            "node_penalty": 0.5,
+        },
     ],
 )
 @documented({"error_costs": ERROR_COSTS})

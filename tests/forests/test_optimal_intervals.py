@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tests.forests.test_optimal_tree import PLAIN, count_tests, priced_tables, xor_table
 
 from farthing import load
+from farthing.boosting import GreedyMiserClassifier
 from farthing.costs import CostSheet, Group
 from farthing.forests import OptimalTreeClassifier
 
@@ -151,3 +152,17 @@ def test_files_keep_the_trees_of_all_budgets(tmp_path):
 def test_other_kinds_of_tests_are_refused():
     with pytest.raises(ValueError, match="numeric_tests"):
         OptimalTreeClassifier(numeric_tests="ranges").fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_guessed_bounds_cost_at_most_the_errors_of_the_reference(seed):
+    X, y = middle_table(150, seed)
+    y = np.where(np.random.default_rng(seed).random(len(y)) < 0.15, 0, y)
+    reference = GreedyMiserClassifier(n_estimators=6, max_depth=2)
+    wrong = (reference.fit(X, y).predict(X) != y).mean()
+    best = intervals(max_depth=3, reference=reference).fit(X, y)
+    guessed = intervals(max_depth=3, reference=reference, guess_bounds=True).fit(X, y)
+    thresholds = intervals(max_depth=3, reference=reference, numeric_tests="thresholds").fit(X, y)
+    assert best.objective_ < thresholds.objective_
+    assert best.objective_ - 1e-12 <= guessed.objective_ <= best.objective_ + wrong + 1e-12
+    assert guessed.lower_bound_ <= best.objective_ + 1e-12

@@ -185,13 +185,14 @@ class OptimalTreeClassifier(BudgetPathMixin, PricedErrorsMixin):
         inside or outside. An interval is one test of ``max_depth``, with one price and one penalty. In the
         tree it is two nested thresholds, and what is asked outside of it stands below both: `forest_` may be
         twice as deep as ``max_depth``. A column of B values has B * (B - 1) / 2 tests instead of B - 1, twice
-        as many with missing values, all of which are searched; ``max_values`` is the only bound on B, and the
-        time for a pair of columns grows with its fourth power.
+        as many with missing values, all of which are searched: only ``max_values`` or the ``reference`` bound
+        B, and the time for a pair of columns grows with its fourth power. Few values are best.
     max_levels : int
         Categories of a column with at most this many, 2 to 12, are divided into any two sets; those of
         others one against the rest. Missing values count as one more category.
     time_limit : float, optional
-        Seconds for the search, after which the best tree so far is taken.
+        Seconds for the search, after which the best tree so far is taken. Read between sub-tables, each of
+        which is searched to depth 2 in one go.
     n_jobs : int, optional
         Threads, as in joblib; any number gives the same tree, unless the time limit ends the search.
 

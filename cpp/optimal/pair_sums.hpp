@@ -22,14 +22,14 @@ public:
 
     // Notes the place of each code of some rows.
     void place(const RowNumbers& rows) {
-        const std::size_t n_views = columns_.n_views();
-        local_.resize(rows.size() * n_views);
-        std::uint8_t* local = local_.data();
-        for (const std::int32_t row : rows) {
-            const std::uint8_t* codes = rows_.row_codes(row);
-            for (std::size_t view = 0; view < n_views; ++view)
-                local[view] = columns_[view].place_of[codes[columns_[view].place]];
-            local += n_views;
+        const std::size_t n = rows.size();
+        local_.resize(n * columns_.n_views());
+        for (std::size_t view = 0; view < columns_.n_views(); ++view) {
+            const std::uint8_t* place_of = columns_[view].place_of;
+            const std::uint8_t* codes = rows_.codes(columns_[view].place);
+            const std::int32_t* row = rows.data();
+            std::uint8_t* local = local_.data() + view * n;
+            for (std::size_t i = 0; i < n; ++i) local[i] = place_of[codes[row[i]]];
         }
     }
 
@@ -57,7 +57,8 @@ private:
     const PricedRows& rows_;
     const ColumnSums& columns_;
     const index_t width_;
-    std::vector<std::uint8_t> local_;     // (rows, views), the place of each code
+    std::vector<std::uint8_t> local_;     // (views, rows), the place of each code
+    std::vector<const std::uint8_t*> partner_places_;  // (partners,), those of each
     std::vector<std::int32_t> uncommon_;  // rows that have not the common code of a column
     std::vector<index_t> cells_;          // by code of the column and partner, where its sums begin
     std::vector<double> joints_;          // (codes, codes of the partner, n_labels), one after another
@@ -68,14 +69,16 @@ private:
     void count_labels(const RowNumbers& rows, index_t a, const std::vector<index_t>& partners) {
         const index_t width = Labels > 0 ? Labels : width_;
         const std::size_t n_partners = partners.size();
-        const std::size_t n_views = columns_.n_views();
         const ColumnView& first = columns_[a];
+        const std::uint8_t* places = local_.data() + a * static_cast<index_t>(rows.size());
         uncommon_.resize(rows.size());
         std::size_t n_uncommon = 0;
         for (std::size_t i = 0; i < rows.size(); ++i) {
             uncommon_[n_uncommon] = static_cast<std::int32_t>(i);
-            n_uncommon += local_[i * n_views + a] != first.common;
+            n_uncommon += places[i] != first.common;
         }
+        partner_places_.clear();
+        for (const index_t b : partners) partner_places_.push_back(local_.data() + b * static_cast<index_t>(rows.size()));
         cells_.resize(first.codes.n * n_partners);
         index_t n_cells = 0;
         for (std::size_t j = 0; j < n_partners; ++j) {
@@ -84,11 +87,11 @@ private:
         }
         joints_.assign(static_cast<std::size_t>(n_cells), 0.0);
         for (std::size_t i = 0; i < n_uncommon; ++i) {
-            const std::uint8_t* local = local_.data() + uncommon_[i] * n_views;
-            const double* terms = rows_.terms(rows[uncommon_[i]]);
-            const index_t* cells = cells_.data() + local[a] * n_partners;
+            const std::int32_t at = uncommon_[i];
+            const double* terms = rows_.terms(rows[at]);
+            const index_t* cells = cells_.data() + places[at] * n_partners;
             for (std::size_t j = 0; j < n_partners; ++j)
-                add_terms<Labels, 0>(width_, joints_.data() + cells[j] + local[partners[j]] * width, terms);
+                add_terms<Labels, 0>(width_, joints_.data() + cells[j] + partner_places_[j][at] * width, terms);
         }
         for (std::size_t j = 0; j < n_partners; ++j)
             subtract_from_sums<Labels>(first, columns_[partners[j]], cells_.data() + j, n_partners);

@@ -11,13 +11,16 @@ are of the lines above them.
 
 Costs are mean total costs of the training rows, tests and errors, of the cell (table, split 1, level of error
 prices) where ours is highest beside the rival's; on how many cells it is higher is said in the line. "Sets"
-are our tests of categories, any set of their values, which include the rival's single values. "Thresholds"
-are our tests of numbers: against the same thresholds as binary columns the cost is the same, against single
-values it may be higher, since one value in the middle of others takes two thresholds. The attributes of these
-tables are codes; codes that name things, as these do, are best given as categories.
+are our tests of categories, any set of their values, which include the rival's single values. "Intervals"
+are our tests of numbers with `numeric_tests="intervals"`: thresholds, and any values between two of them
+against the rest, hence single values, too; one test of the depth each, as for the rival. "Thresholds", our
+default for numbers, are fewer: against the same thresholds as binary columns the cost is the same, against
+single values it is higher on some, since one value in the middle of others takes two thresholds. The
+attributes of these tables are codes of things.
 
 Growth is ours alone: random tables of four values a column, errors at 5 and tests at 0.02, beside the
-smallest one.
+smallest one. With intervals, columns have as many values as the line says, 500 rows, 6 columns and depth 3,
+beside thresholds on the same table.
 """
 
 from __future__ import annotations
@@ -47,6 +50,8 @@ DEPTHS: Final = (3, 4)
 COST_DEPTHS: Final = (2, 3, 4)
 # Columns of more levels are tested by single values, as the rival does.
 SET_LEVELS: Final = 6
+# Of a numeric column, where intervals are tested.
+INTERVAL_VALUES: Final = (4, 8, 16)
 # Of one tree, against the other in the same run.
 GOAL: Final = 1.0
 # Of the median over all tables and depths.
@@ -128,7 +133,7 @@ def search_alone(split: PricedSplit, depth: int) -> Callable[[], Any]:
     """Return the compiled search, without the checks of `fit`."""
     rows = estimator(split, depth).training_set(split.train[0].astype("category"), split.train[1])
     rows = replace(rows, errors=error_prices(split.errors, rows))
-    problem = TreeProblem.of(rows, 16, 1, max_depth=depth, max_levels=2, node_penalty=0.0)
+    problem = TreeProblem.of(rows, 16, 1, max_depth=depth, intervals=False, max_levels=2, node_penalty=0.0)
     return partial(problem.search, 1.0, None)
 
 
@@ -143,12 +148,14 @@ def costs(depth: int) -> list[Line]:
         X, y = split.train
         sets = estimator(split, depth).set_params(max_levels=SET_LEVELS).fit(X.astype("category"), y)
         thresholds = estimator(split, depth).fit(X, y)
+        intervals = estimator(split, depth).set_params(numeric_tests="intervals").fit(X, y)
         rivals = {}
         for what, tests in (("single values", BinaryTests(split)), ("thresholds", ThresholdTests(split))):
             # With its upper bound, pystreed 1.4.0 may return a tree that is not the best.
             rivals[what] = tests.training_cost(tests.fit(depth, use_upper_bound=False))
         for mine, ours, theirs in (
             ("sets", sets, "single values"),
+            ("intervals", intervals, "single values"),
             ("thresholds", thresholds, "thresholds"),
             ("thresholds", thresholds, "single values"),
         ):
@@ -218,15 +225,27 @@ def growth() -> list[Line]:
             lines.append(
                 Line(f"growth, {shape}", "500 rows, 6 columns, depth 3", taken, base, taken / base, None)
             )
+    for n_values in INTERVAL_VALUES:
+        size = {**smallest, "n_values": n_values}
+        taken, plain = (random_fit(**size, numeric_tests=tests) for tests in ("intervals", "thresholds"))
+        what = f"growth, intervals, {n_values} values"
+        lines.append(Line(what, f"thresholds, {n_values} values", taken, plain, taken / plain, None))
     return lines
 
 
-def random_fit(n_rows: int, n_columns: int, depth: int) -> float:
-    """Return the seconds of a fit on columns of four values, of which the label is a noisy function."""
+def random_fit(n_rows: int, n_columns: int, depth: int, n_values: int = 4, **settings: Any) -> float:
+    """Return the seconds of a fit on columns of some values, of which the label is a noisy function."""
     rng = np.random.default_rng(0)
-    X = rng.integers(0, 4, size=(n_rows, n_columns)).astype(np.float64)
-    y = ((X[:, 0] > 1) ^ (X[:, 1] + rng.normal(size=n_rows) > X[:, 2])).astype(int)
+    X = rng.integers(0, n_values, size=(n_rows, n_columns)).astype(np.float64)
+    # The noise is of the same share of the values, whatever their number.
+    noise = rng.normal(size=n_rows) * n_values / 4
+    y = ((X[:, 0] > n_values / 2 - 1) ^ (X[:, 1] + noise > X[:, 2])).astype(int)
     model = OptimalTreeClassifier(
-        CostSheet(np.full(n_columns, 0.02)), max_depth=depth, error_costs=5.0, n_jobs=1, time_limit=120
+        CostSheet(np.full(n_columns, 0.02)),
+        max_depth=depth,
+        error_costs=5.0,
+        n_jobs=1,
+        time_limit=120,
+        **settings,
     )
     return statistics.median(seconds(partial(model.fit, X, y), time.process_time) for _ in range(3))

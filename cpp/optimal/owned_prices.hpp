@@ -79,6 +79,21 @@ private:
         return price(sheet_, column, owned) * rows_.factor();
     }
 
+    // Adds the prices of all columns after one.
+    void add_prices_after(index_t place, const OwnedFeatures& owned, OwnedPrices& entry) const {
+        const index_t group = sheet_.group_of[rows_.column(place)];
+        const auto first = static_cast<index_t>(entry.after.size());
+        entry.after.insert(entry.after.end(), entry.price.begin(), entry.price.end());
+        entry.after[first + place] = 0;
+        // Without a budget, a column changes no price but its own and those of its group.
+        if (group < 0 && !(budget_ < kNoBudget)) return;
+        OwnedFeatures more = owned;
+        more.add(sheet_, rows_.column(place));
+        for (index_t b = 0; b < rows_.n_columns(); ++b)
+            if (budget_ < kNoBudget || sheet_.group_of[rows_.column(b)] == group)
+                entry.after[first + b] = price_of(more, b);
+    }
+
     const OwnedPrices* add(OwnedFeatures owned) {
         const std::uint64_t* words = owned.feature_words();
         std::vector<std::uint64_t> key(words, words + Bitset::n_words(sheet_.n_features()));
@@ -89,17 +104,7 @@ private:
         entry->number = static_cast<index_t>(sets_.size()) - 1;
         for (index_t a = 0; a < k; ++a) entry->price.push_back(price_of(owned, a));
         entry->after.reserve(static_cast<std::size_t>(k * k));
-        for (index_t a = 0; a < k; ++a) {
-            const index_t group = sheet_.group_of[rows_.column(a)];
-            OwnedFeatures more = owned;
-            more.add(sheet_, rows_.column(a));
-            for (index_t b = 0; b < k; ++b) {
-                // Without a budget, a column changes no price but its own and those of its group.
-                const bool changes =
-                    b == a || budget_ < kNoBudget || (group >= 0 && sheet_.group_of[rows_.column(b)] == group);
-                entry->after.push_back(changes ? price_of(more, b) : entry->price[b]);
-            }
-        }
+        for (index_t a = 0; a < k; ++a) add_prices_after(a, owned, *entry);
         entry->owned = std::move(owned);
         entry->cheapest = entry->cheapest_but(-1, rows_);
         return entry.get();

@@ -68,9 +68,12 @@ public:
     index_t n_labels() const { return n_labels_; }
     index_t column(index_t place) const { return kept_[place]; }  // its number in the given table
     const std::uint8_t* codes(index_t place) const { return codes_[place].data(); }
-    TestKind kind(index_t place) const { return kinds_[place]; }
     index_t n_codes(index_t place) const { return n_codes_[place]; }
-    index_t missing(index_t place) const { return missing_[place]; }
+    // Sets how a column is tested where the codes that occur are known.
+    void describe(index_t place, PresentCodes& codes) const {
+        codes.kind = kinds_[place];
+        codes.missing = is_ordered(codes.kind) && codes.n > 0 && codes.code[codes.n - 1] == missing_[place];
+    }
     double weight(index_t row) const { return weight_[row]; }
     // The codes of a row, (k,), side by side.
     const std::uint8_t* row_codes(index_t row) const { return row_codes_.data() + row * n_columns(); }
@@ -129,10 +132,10 @@ private:
         weight_.assign(costs.weights.begin(), costs.weights.end());
         // Weights on a grid of their own, so that their sums are exact, too.
         const double weight_unit = unit_of(std::accumulate(weight_.begin(), weight_.end(), 0.0));
-        for (double& weight : weight_) weight = std::nearbyint(weight / weight_unit) * weight_unit;
+        for (double& weight : weight_) weight = round_steps(weight / weight_unit) * weight_unit;
         cost_.resize(static_cast<std::size_t>(n * n_labels_));
-        for (index_t i = 0; i < n * n_labels_; ++i) cost_[i] = std::nearbyint(costs.labels[i] / unit_);
-        for (const double guess : costs.guesses) guess_.push_back(std::nearbyint(guess / unit_));
+        for (index_t i = 0; i < n * n_labels_; ++i) cost_[i] = round_steps(costs.labels[i] / unit_);
+        for (const double guess : costs.guesses) guess_.push_back(round_steps(guess / unit_));
     }
 
     template <class Stays>
@@ -186,47 +189,43 @@ private:
     // A bound on the mean excess cost, per weight, of the best label of any rows: that of a mixture of labels.
     double mean_label_cost() const {
         std::vector<double> worst(static_cast<std::size_t>(n_labels_), 0.0);
-        std::vector<double> excess(static_cast<std::size_t>(n_labels_));
+        std::vector<double> excess(cost_.size());  // (n, n_labels), costs over that of the best label, per weight
         for (index_t row = 0; row < n_rows(); ++row) {
-            const index_t best = excess_costs(row, excess);
-            for (const double cost : excess) worst[best] = std::max(worst[best], cost);
+            const double* of = cost_.data() + row * n_labels_;
+            double* over = excess.data() + row * n_labels_;
+            const double* best = std::min_element(of, of + n_labels_);
+            double most = 0;
+            for (index_t label = 0; label < n_labels_; ++label) {
+                over[label] = (of[label] - *best) / weight_[row];
+                most = std::max(most, over[label]);
+            }
+            worst[best - of] = std::max(worst[best - of], most);
         }
         std::vector<index_t> order;
         for (index_t label = 0; label < n_labels_; ++label)
             if (worst[label] > 0) order.push_back(label);
         std::stable_sort(order.begin(), order.end(), [&](index_t a, index_t b) { return worst[a] > worst[b]; });
-        double least = bound_of(std::vector<double>(excess.size(), 1.0 / static_cast<double>(n_labels_)));
+        double least = bound_of(std::vector<double>(worst.size(), 1.0 / static_cast<double>(n_labels_)), excess);
         // If errors on class k cost e_k, the shares 1 - v / e_k of the labels make all classes cost v.
         double inverse = 0;
         for (std::size_t m = 0; m < order.size(); ++m) {
             inverse += 1 / worst[order[m]];
             const double value = static_cast<double>(m) / inverse;
-            std::vector<double> shares(excess.size(), 0.0);
+            std::vector<double> shares(worst.size(), 0.0);
             double sum = 0;
             for (std::size_t i = 0; i <= m; ++i)
                 sum += shares[order[i]] = std::max(0.0, 1 - value / worst[order[i]]);
             for (double& share : shares) share /= sum;
-            least = std::min(least, bound_of(shares));
+            least = std::min(least, bound_of(shares, excess));
         }
         return least;
     }
 
-    double bound_of(const std::vector<double>& shares) const {
-        std::vector<double> excess(shares.size());
+    static double bound_of(const std::vector<double>& shares, const std::vector<double>& excess) {
         double bound = 0;
-        for (index_t row = 0; row < n_rows(); ++row) {
-            excess_costs(row, excess);
-            bound = std::max(bound, std::inner_product(shares.begin(), shares.end(), excess.begin(), 0.0));
-        }
+        for (auto of = excess.begin(); of != excess.end(); of += static_cast<index_t>(shares.size()))
+            bound = std::max(bound, std::inner_product(shares.begin(), shares.end(), of, 0.0));
         return bound;
-    }
-
-    // OUT excess: costs of the labels over that of the best one, per weight.   Returns the best label.
-    index_t excess_costs(index_t row, std::vector<double>& excess) const {
-        const double* of = cost_.data() + row * n_labels_;
-        const double* best = std::min_element(of, of + n_labels_);
-        for (index_t label = 0; label < n_labels_; ++label) excess[label] = (of[label] - *best) / weight_[row];
-        return best - of;
     }
 
     // Joins rows that agree on all columns that are kept, in the order of their first row.

@@ -8,20 +8,34 @@
 #include "account/cost_sheet.hpp"
 #include "common/views.hpp"
 #include "optimal/priced_rows.hpp"
+#include "optimal/threshold_tree.hpp"
 #include "optimal/tree_search.hpp"
 
 namespace farthing {
 
 struct TreeAccount {
-    std::vector<double> value;  // (nodes, n_labels), the weight of the rows of each class
-    std::vector<double> cover;  // (nodes,), the weight of all classes
+    std::vector<double> value;  // (nodes, n_labels), the weight of the rows of each class, of all copies of the node
+    std::vector<double> cover;  // (nodes,), the weight of the rows of the node
     double spend = 0;           // price of all tests, times the weights of the rows
     double risk = 0;            // the least cost of one label for each leaf
 };
 
+// Gives all copies of a node the sum of their values.   INOUT values: (nodes, width).
+inline void share_values(const std::vector<index_t>& origin, index_t width, std::vector<double>& values) {
+    const auto n_nodes = static_cast<index_t>(origin.size());
+    for (index_t node = 0; node < n_nodes; ++node) {
+        if (origin[node] == node) continue;
+        for (index_t k = 0; k < width; ++k) values[origin[node] * width + k] += values[node * width + k];
+    }
+    for (index_t node = 0; node < n_nodes; ++node)
+        if (origin[node] != node) std::copy_n(values.begin() + origin[node] * width, width, values.begin() + node * width);
+}
+
 // IN target (n,): the class of each row.   Sums are taken in the order of the rows.
-inline TreeAccount account_of(const FoundTree& tree, const SearchColumns& columns, const SearchCosts& costs,
+inline TreeAccount account_of(const ThresholdTree& thresholds, const SearchColumns& columns, const SearchCosts& costs,
                               Span<const index_t> target) {
+    const FoundTree& tree = thresholds.tree;
+    const std::vector<index_t>& origin = thresholds.origin;
     const index_t n = costs.weights.size;
     const index_t width = costs.n_labels;
     const std::size_t n_nodes = tree.feature.size();
@@ -39,11 +53,13 @@ inline TreeAccount account_of(const FoundTree& tree, const SearchColumns& column
             node = tree.side[node * 256 + code] == 1 ? tree.left[node] : tree.right[node];
         }
         weights[node] += costs.weights[row];
-        for (index_t label = 0; label < width; ++label) losses[node * width + label] += costs.labels[row * width + label];
+        double* loss = losses.data() + origin[node] * width;
+        for (index_t label = 0; label < width; ++label) loss[label] += costs.labels[row * width + label];
     }
     account.cover.assign(n_nodes, 0.0);
     for (std::size_t node = 0; node < n_nodes; ++node)
         for (index_t label = 0; label < width; ++label) account.cover[node] += account.value[node * width + label];
+    share_values(origin, width, account.value);
     // Parents come before their children.
     std::vector<OwnedFeatures> owned(n_nodes, OwnedFeatures(costs.sheet));
     for (std::size_t node = 0; node < n_nodes; ++node) {

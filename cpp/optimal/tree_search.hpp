@@ -70,7 +70,10 @@ public:
         stopped_ = false;
         options_.seconds = std::numeric_limits<double>::infinity();
         options_.most_solved = std::numeric_limits<index_t>::max();
-        build(all, sets_.none(), best_depth_, &best_);
+        // Guesses do not decide where counts alone are enough.
+        const bool known = best_depth_ > 2 && !rows_.has_guesses();
+        Worker worker(rows_);
+        build(all, sets_.none(), best_depth_, best_, known ? best_sides_ : nullptr, worker);
     }
 
     const FoundTree& tree() const { return tree_; }
@@ -91,6 +94,7 @@ private:
     std::atomic<bool> stopped_{false};
     std::atomic<index_t> n_solved_{0};
     Solution best_;
+    Solution best_sides_[2];  // if the best tree has depth 3 or more
     int best_depth_ = 0;
     double lower_ = 0;
     FoundTree tree_;
@@ -155,9 +159,10 @@ private:
     }
 
     // The cost of the best tree of a depth with a test at its root. A value of at least `limit` is a lower bound.
-    // IN sums: those of the rows by column.
+    // IN sums: those of the rows by column.   OUT solutions: of both sides, if the value is below `limit`.
     double with_root(const RowNumbers& rows, const std::vector<double>& sums, const Candidate& candidate,
-                     const OwnedPrices& prices, int depth, double limit, double weight, Worker& worker) {
+                     const OwnedPrices& prices, int depth, double limit, double weight, Worker& worker,
+                     Solution (&solutions)[2]) {
         const RootTest& root = candidate.root;
         const OwnedPrices& owned = sets_.with(prices, root.place);
         const double cost = rows_.test_cost(weight, prices.price[root.place]);
@@ -182,7 +187,8 @@ private:
         for (const int side : {first, 1 - first}) {
             const double rest = limit - cost - least[1 - side];
             const RowTotals totals{root.weight[side], root.most[side], root.leaf[side]};
-            least[side] = std::max(least[side], solve(sides[side], totals, owned, depth - 1, rest, worker, whole).value);
+            solutions[side] = solve(sides[side], totals, owned, depth - 1, rest, worker, whole);
+            least[side] = std::max(least[side], solutions[side].value);
             if (cost + least[0] + least[1] >= limit) break;
             // Deeper searches of the first side have left the sums of its parts.
             if (depth == 3 && worker.shallow.summed() && owned.allows_no_more(prices)) whole = &sums;
@@ -244,7 +250,8 @@ private:
         double least = best.value;  // a bound below all tests, whether solved or not
         for (const Candidate& candidate : candidates(worker.shallow)) {
             const double most = std::min(best.value, limit);
-            const double value = with_root(rows, sums, candidate, prices, depth, most, weight, worker);
+            Solution sides[2];
+            const double value = with_root(rows, sums, candidate, prices, depth, most, weight, worker, sides);
             least = std::min(least, value);
             if (value < most && !stopped_) {
                 best.value = value;
@@ -273,10 +280,10 @@ private:
     }
 
     // Tries all tests at the root with subtrees that are one level deeper than before, one test for each thread.
-    void deepen(const RowNumbers& all, ShallowSolver& shallow, int depth) {
+    // IN shallow: has solved all rows at depth 2.
+    void deepen(const RowNumbers& all, const ShallowSolver& shallow, int depth) {
         const double weight = shallow.weight();
-        shallow.solve(all, sets_.none(), 2, kNoLimit);
-        const std::vector<double> sums = shallow.sums();
+        const std::vector<double>& sums = shallow.sums();
         const std::vector<Candidate> tests = candidates(shallow);
         const auto n = static_cast<index_t>(tests.size());
         std::mutex mutex;
@@ -293,13 +300,16 @@ private:
                     const std::lock_guard<std::mutex> lock(mutex);
                     limit = best_.value + (best_number > number ? 1 : 0);
                 }
-                const double value = with_root(all, sums, tests[number], sets_.none(), depth, limit, weight, worker);
+                Solution sides[2];
+                const double value =
+                    with_root(all, sums, tests[number], sets_.none(), depth, limit, weight, worker, sides);
                 const bool exact = value < limit && !stopped_;
                 const std::lock_guard<std::mutex> lock(mutex);
                 lower = std::min(lower, value);
                 if (!exact || value > best_.value || (value == best_.value && best_number < number)) return;
                 best_.value = value;
                 set_best(tests[number].root, depth);
+                std::copy(sides, sides + 2, best_sides_);
                 best_number = number;
             });
         });
@@ -316,23 +326,36 @@ private:
         return found;
     }
 
-    // Adds the best tree of a sub-table; returns its root.   IN known: the test at the root, if it is known.
-    index_t build(const RowNumbers& rows, const OwnedPrices& prices, int depth, const Solution* known) {
-        Worker worker(rows_);
-        const Solution root = known != nullptr ? *known : solve_for_tree(rows, prices, depth, worker);
+    PresentCodes present_codes(const RowNumbers& rows, index_t place) const {
+        bool occurs[256] = {};
+        const std::uint8_t* codes = rows_.codes(place);
+        for (const std::int32_t row : rows) occurs[codes[row]] = true;
+        PresentCodes present;
+        for (int code = 0; code < 256; ++code)
+            if (occurs[code]) present.code[present.n++] = static_cast<std::uint8_t>(code);
+        rows_.describe(place, present);
+        return present;
+    }
+
+    index_t add_node() {
         const auto node = static_cast<index_t>(tree_.feature.size());
         tree_.feature.push_back(-1);
         tree_.left.push_back(-1);
         tree_.right.push_back(-1);
         tree_.side.resize(tree_.side.size() + 256, 0);
+        return node;
+    }
+
+    // Adds the best tree of a sub-table; returns its root.   IN root: the solution of the sub-table.
+    // IN known: the solutions of both sides of the test, or null.
+    index_t build(const RowNumbers& rows, const OwnedPrices& prices, int depth, const Solution& root,
+                  const Solution* known, Worker& worker) {
+        const index_t node = add_node();
         if (root.place < 0) return node;
-        worker.shallow.load(rows);
-        worker.shallow.solve(rows, prices, 1, kNoLimit);
-        const auto& tests = worker.shallow.tests();
-        const auto at = std::find_if(tests.begin(), tests.end(), [&](const RootTest& test) {
-            return test.place == root.place && test.test == root.test;
-        });
-        const Candidate candidate{*at, worker.shallow.codes_of(*at)};
+        Candidate candidate;
+        candidate.root.place = root.place;
+        candidate.root.test = root.test;
+        candidate.codes = present_codes(rows, root.place);
         tree_.feature[node] = static_cast<std::int32_t>(rows_.column(root.place));
         for (int place = 0; place < candidate.codes.n; ++place) {
             const bool left = candidate.codes.goes_left(root.test, place);
@@ -341,10 +364,14 @@ private:
         RowNumbers sides[2];
         divide(rows, candidate, sides);
         const OwnedPrices& owned = sets_.with(prices, root.place);
-        const index_t left = build(sides[0], owned, depth - 1, nullptr);
-        const index_t right = build(sides[1], owned, depth - 1, nullptr);
-        tree_.left[node] = left;
-        tree_.right[node] = right;
+        index_t children[2];
+        for (int side = 0; side < 2; ++side) {
+            const Solution below =
+                known != nullptr ? known[side] : solve_for_tree(sides[side], owned, depth - 1, worker);
+            children[side] = build(sides[side], owned, depth - 1, below, nullptr, worker);
+        }
+        tree_.left[node] = children[0];
+        tree_.right[node] = children[1];
         return node;
     }
 };

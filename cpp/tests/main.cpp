@@ -31,6 +31,8 @@
 #include "tests/grow/test_vector_growth.hpp"
 #include "tests/linear/test_linear.hpp"
 #include "tests/neighbors/test_neighbors.hpp"
+#include "tests/optimal/test_column_tests.hpp"
+#include "tests/optimal/test_threshold_tree.hpp"
 #include "tests/optimal/test_tree_search.hpp"
 #include "tests/predict/test_predict.hpp"
 #include "tests/prune/test_closure.hpp"
@@ -71,6 +73,8 @@ int main() {
     test_closure();
     test_neighbors();
     test_linear();
+    test_column_tests();
+    test_threshold_tree();
     test_tree_search();
     test_greedy_row();
     std::printf("%d passed, %d failed\n", passed, failed);

@@ -22,13 +22,14 @@ from farthing.frontier.candidates import candidates
 PLAIN = {"node_penalty": 0.0}
 
 
-def divisions(values, categorical, max_levels):
+def divisions(values, categorical, max_levels, intervals=False):
     """Return the sets of values that a test of a column may send left; None is missing."""
     present = sorted({value for value in values if value is not None})
     levels = [*present, *([None] if None in values else [])]
     if not categorical:
-        below = [set(present[:cut]) for cut in range(1, len(present) + 1)]
-        return [*below, *(left | {None} for left in below)]
+        firsts = range(len(present)) if intervals else (0,)
+        runs = [set(present[first:end]) for first in firsts for end in range(first + 1, len(present) + 1)]
+        return [*runs, *(left | {None} for left in runs)]
     sizes = range(1, len(levels)) if len(levels) <= max_levels else (1,)
     return [set(left) for size in sizes for left in combinations(levels, size)]
 
@@ -48,12 +49,13 @@ class EveryTree:
         budget=math.inf,
         penalty=0.0,
         max_levels=4,
+        intervals=False,
     ):
         self.columns, self.labels, self.weights, self.sheet = columns, labels, weights, sheet
         self.tradeoff, self.budget, self.penalty = tradeoff, budget, penalty
         # What may be tested is a property of the table, not of a node.
         self.tests = [
-            divisions(set(column), kind, max_levels)
+            divisions(set(column), kind, max_levels, intervals)
             for column, kind in zip(columns, categorical, strict=True)
         ]
         self.least = cache(self._least)
@@ -141,8 +143,9 @@ def priced_tables(draw, most_columns=6, most_rows=11):
     st.sampled_from([None, 0.0, 1.3, 3.5]),
     st.sampled_from([0.0, 0.4]),
     st.sampled_from([2, 4, 6]),
+    st.sampled_from(["thresholds", "intervals"]),
 )
-def test_no_tree_costs_less(table, depth, tradeoff, budget, node_penalty, max_levels):
+def test_no_tree_costs_less(table, depth, tradeoff, budget, node_penalty, max_levels, numeric_tests):
     columns, categorical, frame, y, weights, sheet, errors = table
     model = OptimalTreeClassifier(
         sheet,
@@ -151,6 +154,7 @@ def test_no_tree_costs_less(table, depth, tradeoff, budget, node_penalty, max_le
         error_costs=errors,
         tradeoff=tradeoff,
         node_penalty=node_penalty,
+        numeric_tests=numeric_tests,
         max_levels=max_levels,
         n_jobs=2,
     ).fit(frame, y, weights)
@@ -166,28 +170,68 @@ def test_no_tree_costs_less(table, depth, tradeoff, budget, node_penalty, max_le
         budget=math.inf if budget is None else budget,
         penalty=penalty,
         max_levels=max_levels,
+        intervals=numeric_tests == "intervals",
     )
     least = every.least(frozenset(range(len(y))), frozenset(), depth)
     assert model.objective_ * weights.sum() == pytest.approx(least, rel=1e-9, abs=1e-12)
     assert model.optimality_gap_ == 0
     # The tree does cost what the search says.
     spend = model.spend(frame)
-    n_tests = (model.forest_.feature >= 0).sum()
+    n_tests, tests_on_path = count_tests(model.forest_, numeric_tests == "intervals")
     paid = (weights * (errors[y, model.predict(frame)] + tradeoff * spend)).sum() + penalty * n_tests
     assert paid == pytest.approx(least, rel=1e-9, abs=1e-12)
-    assert model.forest_.depth() <= depth
+    assert tests_on_path <= depth
+    assert model.forest_.depth() <= (2 if numeric_tests == "intervals" else 1) * tests_on_path
     assert budget is None or spend.max() <= budget * (1 + 1e-12)
 
 
-@given(priced_tables(most_columns=3, most_rows=7), st.integers(1, 2))
-def test_every_breakpoint_of_the_trade_off_is_found(table, depth):
+def count_tests(forest, intervals):
+    """Return the number of tests of a tree and the most on a path; an interval is one.
+
+    Two nested thresholds of a column are an interval if the same stands below the outer sides of both.
+    """
+
+    def shape(node):
+        feature = int(forest.feature[node])
+        if feature < 0:
+            return (-1, forest.value[node].tolist())
+        sides = [shape(int(forest.left[node])), shape(int(forest.right[node]))]
+        return (feature, float(forest.threshold[node]), forest.value[node].tolist(), *sides)
+
+    def count(node):
+        feature = int(forest.feature[node])
+        if feature < 0:
+            return 0, 0
+        left, right = int(forest.left[node]), int(forest.right[node])
+        nested = intervals and forest.feature[right] == feature and forest.category[node] < 0
+        if nested and shape(int(forest.right[right])) == shape(left):
+            right = int(forest.left[right])
+        counts, depths = zip(count(left), count(right), strict=True)
+        return 1 + sum(counts), 1 + max(depths)
+
+    return count(0)
+
+
+@given(
+    priced_tables(most_columns=3, most_rows=7),
+    st.integers(1, 2),
+    st.sampled_from(["thresholds", "intervals"]),
+)
+def test_every_breakpoint_of_the_trade_off_is_found(table, depth, numeric_tests):
     columns, categorical, frame, y, weights, sheet, errors = table
     model = OptimalTreeClassifier(
-        sheet, budget_kind="mean", max_depth=depth, error_costs=errors, tradeoff=0.0, **PLAIN
+        sheet,
+        budget_kind="mean",
+        max_depth=depth,
+        error_costs=errors,
+        tradeoff=0.0,
+        numeric_tests=numeric_tests,
+        **PLAIN,
     )
     model.fit(frame, y, weights)
     labels = (errors[y] * weights[:, np.newaxis]).tolist()
-    every = EveryTree(columns, categorical, labels, weights.tolist(), sheet)
+    intervals = numeric_tests == "intervals"
+    every = EveryTree(columns, categorical, labels, weights.tolist(), sheet, intervals=intervals)
     points = np.array(sorted(every.points(frozenset(range(len(y))), frozenset(), depth))) / weights.sum()
     hull = lower_hull(points)
     found = np.column_stack([model.path_costs_, model.path_errors_])[::-1]

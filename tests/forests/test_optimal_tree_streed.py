@@ -32,9 +32,14 @@ def test_the_total_cost_is_that_of_streed(table):
             theirs = rival.training_cost(rival.fit(depth, use_upper_bound=bounded))
             assert model.forest_.depth() <= depth
             assert ours == pytest.approx(theirs, abs=1e-9)
-            # Sets of values include the single ones; thresholds of numbers do not, see below.
+            # Sets of values include the single ones, and so do intervals of numbers; thresholds do not.
             wider = OptimalTreeClassifier(split.costs, max_levels=6, **settings).fit(X, y)
             assert wider.objective_ <= theirs + 1e-9
+            numbers = OptimalTreeClassifier(split.costs, numeric_tests="intervals", **settings)
+            numbers.fit(*split.train)
+            paid = (split.errors[y, numbers.predict(split.train[0])] + numbers.spend(split.train[0])).mean()
+            assert paid == pytest.approx(numbers.objective_, abs=1e-9)
+            assert paid <= theirs + 1e-9
 
 
 @pytest.mark.parametrize("table", LOMAX)

@@ -18,7 +18,7 @@
 
 namespace farthing::tests {
 
-// A table with one column of each kind and some more, with a group.
+// A table with columns of all kinds, with a group.
 struct SearchTable {
     index_t n = 14;
     index_t n_labels = 3;
@@ -42,6 +42,20 @@ struct SearchTable {
             for (index_t label = 0; label < n_labels; ++label)
                 labels.push_back(label == right ? 0.0 : weights.back() * (1.0 + 4.0 * random.uniform()));
         }
+    }
+
+    // The same with tests of intervals, of columns of 4 numbers, of 4 and missing values, and others.
+    static SearchTable with_intervals(std::uint64_t seed, index_t n_rows = 14) {
+        SearchTable table(seed, n_rows);
+        table.kinds = {3, 1, 3, 0, 3};
+        table.n_codes = {5, 4, 4, 2, 4};
+        table.missing = {4, -1, -1, -1, 3};
+        table.codes.clear();
+        Random random(seed + 1000);
+        for (const index_t count : table.n_codes)
+            for (index_t row = 0; row < table.n; ++row)
+                table.codes.push_back(static_cast<std::uint8_t>(random.below(count)));
+        return table;
     }
 
     CostSheet sheet() const { return {view(own), view(shared), view(group_of)}; }
@@ -75,6 +89,8 @@ inline double least_cost(const SearchTable& table, const std::vector<index_t>& r
             // Ordered: the numbers on the left are the lowest ones; missing values are on either side.
             const unsigned numbers = table.missing[column] >= 0 ? left & ~(1u << table.missing[column]) : left;
             if (kind == TestKind::ordered && (numbers & (numbers + 1)) != 0) continue;
+            const unsigned lowest = numbers & (~numbers + 1);
+            if (kind == TestKind::intervals && (numbers & (numbers + lowest)) != 0) continue;
             std::vector<index_t> sides[2];
             for (const index_t row : rows) sides[left >> table.codes[column * table.n + row] & 1].push_back(row);
             if (sides[0].empty() || sides[1].empty()) continue;
@@ -101,8 +117,8 @@ inline FoundTree search_tree(const SearchTable& table, double factor, double bud
 }
 
 inline void no_tree_costs_less() {
-    for (std::uint64_t seed = 0; seed < 24; ++seed) {
-        const SearchTable table(seed);
+    for (std::uint64_t seed = 0; seed < 48; ++seed) {
+        const SearchTable table = seed < 24 ? SearchTable(seed) : SearchTable::with_intervals(seed, 12);
         std::vector<index_t> all(static_cast<std::size_t>(table.n));
         std::iota(all.begin(), all.end(), index_t{0});
         const int depth = static_cast<int>(seed % 4);
@@ -119,7 +135,7 @@ inline void no_tree_costs_less() {
 
 inline void threads_and_memory_change_nothing() {
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
-        SearchTable table(seed);
+        SearchTable table = seed % 2 == 0 ? SearchTable(seed) : SearchTable::with_intervals(seed);
         table.labels.assign(table.labels.size(), 0.0);
         Random random(seed + 100);
         // Equal costs: many trees are as good as the best.
@@ -138,7 +154,7 @@ inline void threads_and_memory_change_nothing() {
 // What is remembered of a sub-table that was cut off must be a bound, since a later search may allow it to cost more.
 inline void remembered_bounds_cut_off_no_best_tree() {
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
-        const SearchTable table(seed, 60);
+        const SearchTable table = seed % 4 < 2 ? SearchTable(seed, 60) : SearchTable::with_intervals(seed, 60);
         const double factor = seed % 2 == 0 ? 0.02 : 0.1;
         double cost[2];
         double lower[2];

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -100,6 +101,11 @@ class Bins:
     def n_bins(self, column: int) -> int:
         """Return the number of bins of a column, not counting that of missing values."""
         return self.core.n_bins(column)
+
+    @cached_property
+    def bin_counts(self) -> tuple[int, ...]:
+        """The number of bins of each column, as `n_bins`."""
+        return tuple(self.core.n_bins(column) for column in range(self.n_features))
 
     def edges(self, column: int) -> NDArray[np.float64]:
         """Return the edges of a numeric column: bin b holds the values in (edge b - 1, edge b]."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from farthing.table import Bins
 from farthing.typing import Floats
+
+_NO_THRESHOLDS: Final = np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,17 +77,13 @@ class ColumnValues:
     ) -> ColumnValues:
         """Join the bins of numeric columns by the group of each, which ascends without gaps."""
         codes = bins.codes()
-        thresholds, n_present = [], []
-        for column in range(bins.n_features):
-            if bins.category_widths[column]:
-                thresholds.append(np.empty(0))
-                n_present.append(bins.n_bins(column))
-                continue
+        thresholds, n_present = [_NO_THRESHOLDS] * bins.n_features, list(bins.bin_counts)
+        for column in np.flatnonzero(bins.category_widths == 0).tolist():
             groups = np.append(groups_of(column, codes[column]), 0)
             groups[-1] = groups[:-1].max(initial=-1) + 1  # missing values
             last = np.flatnonzero(np.diff(groups[:-1]))
-            thresholds.append(bins.edges(column)[last])
-            n_present.append(int(groups[-1]))
+            thresholds[column] = bins.edges(column)[last]
+            n_present[column] = int(groups[-1])
             codes[column] = groups[codes[column]]
         return cls(codes, tuple(thresholds), tuple(n_present), bins.category_widths)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,8 @@ from farthing.forests.optimal_tree.tree_problem import MOST_LEVELS, OptimalTree,
 from farthing.learning.price_of_money import price_of_money
 from farthing.trees import Forest
 from farthing.typing import Floats
+
+NumericTests = Literal["thresholds", "intervals"]
 
 # A sweep that names no method searches trees of depth 3 up to so many features, and of depth 4 while rows
 # times cubed features, to which the time is roughly in proportion, are no more than this: half a second.
@@ -123,7 +125,14 @@ def _auto(context: SweepContext) -> dict[str, list[Any]] | None:
     time_rank=1,
     trials=[
         {"max_depth": 2, "max_values": 6, "error_costs": 20.0, "budget_kind": "mean"},
-        {"max_depth": 2, "max_values": 4, "budget": 3.0, "tradeoff": 0.0, "node_penalty": 0.5},
+        {
+            "max_depth": 2,
+            "max_values": 4,
+            "numeric_tests": "intervals",
+            "budget": 3.0,
+            "tradeoff": 0.0,
+            "node_penalty": 0.5,
+        },
     ],
 )
 @documented({"error_costs": ERROR_COSTS})
@@ -134,7 +143,7 @@ class OptimalTreeClassifier(BudgetPathMixin, PricedErrorsMixin):
     over all trees of at most ``max_depth`` tests on a path, exactly, by dynamic programming over sub-tables.
     A column is paid once on a path, and so is the shared part of its group. Numeric columns may be cut at
     every threshold between their values; missing values go to either side. One value in the middle of others
-    takes two thresholds: numbers that are codes of things should be given as categories.
+    takes two thresholds: see ``numeric_tests``, or give numbers that are codes of things as categories.
 
     Parameters
     ----------
@@ -170,11 +179,20 @@ class OptimalTreeClassifier(BudgetPathMixin, PricedErrorsMixin):
         ``reference`` cost them, in trees of depth 3 and more. The search may then be faster, and the tree
         need not be the best. What stays proven: it costs at most the training errors of the reference more
         than the best tree with these thresholds. `lower_bound_` and `optimality_gap_` are of that proof.
+    numeric_tests : {"thresholds", "intervals"}
+        What a test of a numeric column may be. "thresholds": whether it is at most a threshold. "intervals":
+        also whether it lies between any two thresholds, hence whether it is one value; missing values are
+        inside or outside. An interval is one test of ``max_depth``, with one price and one penalty. In the
+        tree it is two nested thresholds, and what is asked outside of it stands below both: `forest_` may be
+        twice as deep as ``max_depth``. A column of B values has B * (B - 1) / 2 tests instead of B - 1, twice
+        as many with missing values, all of which are searched: only ``max_values`` or the ``reference`` bound
+        B, and the time for a pair of columns grows with its fourth power. Few values are best.
     max_levels : int
         Categories of a column with at most this many, 2 to 12, are divided into any two sets; those of
         others one against the rest. Missing values count as one more category.
     time_limit : float, optional
-        Seconds for the search, after which the best tree so far is taken.
+        Seconds for the search, after which the best tree so far is taken. Read between sub-tables, each of
+        which is searched to depth 2 in one go.
     n_jobs : int, optional
         Threads, as in joblib; any number gives the same tree, unless the time limit ends the search.
 
@@ -228,6 +246,7 @@ class OptimalTreeClassifier(BudgetPathMixin, PricedErrorsMixin):
         "max_values": [between(2, 255)],
         "reference": ANY_OR_NONE,
         "guess_bounds": ["boolean"],
+        "numeric_tests": [one_of("thresholds", "intervals")],
         "max_levels": [between(2, MOST_LEVELS)],
         "time_limit": [NON_NEGATIVE, None],
     }
@@ -246,6 +265,7 @@ class OptimalTreeClassifier(BudgetPathMixin, PricedErrorsMixin):
         max_values: int = 16,
         reference: Any = None,
         guess_bounds: bool = False,
+        numeric_tests: NumericTests = "thresholds",
         max_levels: int = 4,
         time_limit: float | None = None,
         n_jobs: int | None = None,
@@ -260,6 +280,7 @@ class OptimalTreeClassifier(BudgetPathMixin, PricedErrorsMixin):
         self.max_values = max_values
         self.reference = reference
         self.guess_bounds = guess_bounds
+        self.numeric_tests = numeric_tests
         self.max_levels = max_levels
         self.time_limit = time_limit
         self.n_jobs = n_jobs
@@ -287,6 +308,7 @@ class OptimalTreeClassifier(BudgetPathMixin, PricedErrorsMixin):
             self.n_threads(),
             thresholds=None if reference is None else _thresholds(reference.forest),
             max_depth=int(self.max_depth),
+            intervals=self.numeric_tests == "intervals",
             max_levels=int(self.max_levels),
             node_penalty=float(self.node_penalty) * _mean_error_price(rows) if self.node_penalty else 0.0,
         )

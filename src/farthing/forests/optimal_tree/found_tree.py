@@ -29,16 +29,19 @@ class NodeTests(NamedTuple):
         The children, -1 at a leaf.
     side : ndarray of uint8, shape (n_nodes, 256)
         Where each code of the column goes: 1 left, 2 right, 0 if no row of the node has it.
+    origin : ndarray of int64, shape (n_nodes,)
+        The first node with the same test or leaf: itself, unless the node is a copy below an interval.
     value : ndarray of float64, shape (n_nodes, n_classes)
-        The weight of the rows of each class.
+        The weight of the rows of each class, of all copies of the node.
     cover : ndarray of float64, shape (n_nodes,)
-        The weight of all rows.
+        The weight of the rows of the node.
     """
 
     feature: NDArray[np.int32]
     left: NDArray[np.int64]
     right: NDArray[np.int64]
     side: NDArray[np.uint8]
+    origin: NDArray[np.int64]
     value: Floats
     cover: Floats
 
@@ -97,8 +100,10 @@ def _code_sets(
     if n_categories <= len(side):
         goes = dict(enumerate(side))
     else:
-        # Rare categories share a code; those of the rows of the node go where it goes.
-        found = rows.values[_reaching(tests, node, values.codes), feature]
+        # Rare categories share a code; those of the rows of the node and its copies go where it goes.
+        copies = np.flatnonzero(tests.origin == tests.origin[node]).tolist()
+        reached = np.logical_or.reduce([_reaching(tests, copy, values.codes) for copy in copies])
+        found = rows.values[reached, feature]
         present = np.unique(found[~np.isnan(found)]).astype(np.int64)
         code_of = dict(zip(rows.values[:, feature].tolist(), values.codes[feature].tolist(), strict=True))
         goes = {code: side[code_of[code]] for code in present.tolist()}

@@ -54,12 +54,14 @@ class OptimalTree(NamedTuple):
 
 
 class FoundTests(NamedTuple):
-    """The tests of a tree and what they cost; see `OptimalTree` for the figures.
+    """The tests of a tree, their number and what they cost; see `OptimalTree` for the figures.
 
+    An interval is one test and two nodes.
     With guesses, the tree may cost less than the objective.
     """
 
     nodes: NodeTests
+    n_tests: int
     spend: float
     risk: float
     objective: float
@@ -80,6 +82,8 @@ class TreeProblem:
         The price of predicting each class for each row.
     max_depth : int
         Most tests on a path.
+    intervals : bool
+        Whether an interval of a numeric column is a test, as a threshold is.
     max_levels : int
         Columns of at most this many categories are divided into any two sets, others one against the rest.
     node_penalty : float
@@ -95,6 +99,7 @@ class TreeProblem:
     values: ColumnValues
     prices: Floats
     max_depth: int
+    intervals: bool
     max_levels: int
     node_penalty: float
     n_threads: int
@@ -145,7 +150,7 @@ class TreeProblem:
             Time for the search.
         """
         found = self.search(tradeoff, budget, seconds)
-        penalty = self.node_penalty * int((found.nodes.feature >= 0).sum()) / self.weight
+        penalty = self.node_penalty * found.n_tests / self.weight
         objective = found.objective
         if self.guesses is not None:
             objective = max(found.lower_bound, found.risk + tradeoff * found.spend + penalty)
@@ -155,10 +160,11 @@ class TreeProblem:
     def search(self, tradeoff: float, budget: float | None, seconds: float = math.inf) -> FoundTests:
         """Return the tests of that tree, before they are put into the common format; see `solve`."""
         rows, costs, values, weight = self.rows, self.rows.costs, self.values, self.weight
-        feature, left, right, side, value, cover, spend, risk, cost, lower = optimal_tree(
+        feature, left, right, side, origin, value, cover, n_tests, spend, risk, cost, lower = optimal_tree(
             values.codes,
             np.array(values.n_present, dtype=np.int64),
             values.category_widths,
+            intervals=self.intervals,
             max_levels=self.max_levels,
             prices=self.prices,
             target=rows.target,
@@ -175,5 +181,5 @@ class TreeProblem:
             most_bytes=float(_MOST_BYTES),
             n_threads=self.n_threads,
         )
-        nodes = NodeTests(feature, left, right, side, value, cover)
-        return FoundTests(nodes, spend / weight, risk / weight, cost / weight, lower / weight)
+        nodes = NodeTests(feature, left, right, side, origin, value, cover)
+        return FoundTests(nodes, n_tests, spend / weight, risk / weight, cost / weight, lower / weight)

@@ -70,7 +70,7 @@ def models() -> dict[str, Any]:
             costs=HEART.costs, cost_rule="penalty", tradeoff=0.0, n_estimators=5, random_state=0
         ),
         "miser": GreedyMiserClassifier(costs=HEART.costs, tradeoff=0.001, n_estimators=10),
-        "linear": CSTCClassifier(costs=HEART.costs),
+        "linear": CSTCClassifier(costs=HEART.costs, depth=1, random_state=0),
     }
     return {name: model.fit(TRAIN, y) for name, model in made.items()}
 

@@ -174,6 +174,7 @@ class _Attempt:
         self._stalls = StallWatch(stall_seconds())
         self._patience = _FIRST_GATHER
         self._looked = self._start = time.monotonic()
+        self._shown = (0, 0)
 
     def run(self, task: RankTask, shared: Any, saved: list[Any]) -> list[Outcome]:
         """Return what the ranks return; those of lost workers are missing."""
@@ -203,7 +204,9 @@ class _Attempt:
         self._show(max(one.n_rounds for one in reports), sum(one.n_bytes for one in reports))
 
     def _show(self, n_rounds: int, n_bytes: int) -> None:
-        show(FitProgress(n_rounds, n_bytes, time.monotonic() - self._start, len(self._addresses)))
+        # Reports of workers arrive late, and end with their ranks: what was shown does not fall.
+        self._shown = max(self._shown[0], n_rounds), max(self._shown[1], n_bytes)
+        show(FitProgress(*self._shown, time.monotonic() - self._start, len(self._addresses)))
 
     def _watch(self) -> list[Outcome]:
         """Wait for the ranks; if a worker is lost, wake the others and take what they have saved."""

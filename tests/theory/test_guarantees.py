@@ -210,10 +210,18 @@ def test_a_budget_for_everything_needs_no_test(problem):
     assert kept.certificate_.n_rows == 5
 
 
+def test_the_whole_model_agrees_with_itself_whatever_the_number_of_rows(problem):
+    model, values = problem
+    kept = certify(model, values[:3], Guarantee(agreement=0.99, confidence=0.99))
+    assert kept.budget is None
+    assert kept.certificate_.agreed == 1.0
+    assert np.array_equal(kept.predict(values[:100]), model.at(None).predict(values[:100]))
+
+
 def test_what_cannot_be_certified_is_an_error(problem):
     model, values = problem
     with pytest.raises(GuaranteeError, match="3 rows are too few"):
-        certify(model, values[:3], Guarantee(agreement=0.99, confidence=0.99))
+        certify(model, values[:3], Guarantee(budget=0.01, confidence=0.99))
     with pytest.raises(ValueError, match="the table has none"):
         certify(model, values[:0], Guarantee(budget=5.0))
     with pytest.raises(ValueError, match="holds on every row already"):

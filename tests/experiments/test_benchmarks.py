@@ -1,5 +1,7 @@
 """A benchmark's page says which goals are missed, and where the rival does better."""
 
+import numpy as np
+from benchmarks import lazy_pipeline
 from benchmarks.measure import Line, standing, table
 
 
@@ -27,3 +29,13 @@ def test_without_a_goal_a_line_says_which_side_is_ours():
         "Goals met: 0 of 0. "
         "The ratio is not in our favour at: time (0.50, cascade); overhead (1.50, at once)."
     )
+
+
+def test_scores_of_a_gate_by_confidence_go_from_the_cheap_model_to_the_whole_one():
+    rng = np.random.default_rng(0)
+    quick, whole, confidence = rng.random(50) < 0.6, rng.random(50) < 0.9, rng.random(50)
+    found = lazy_pipeline.scores_by_rows_sent(quick, whole, confidence)
+    expected = [
+        np.mean(np.where(np.argsort(np.argsort(confidence)) < n_sent, whole, quick)) for n_sent in range(51)
+    ]
+    assert np.allclose(found, expected)

@@ -326,15 +326,16 @@ def limits(job: Job, rivals: Rivals, whole_seconds: float) -> list[Line]:
     fewest = int(np.argmax(gains >= gains[-1] - 0.005)) / len(y)
     at_best = cheap_seconds + fewest * (whole_seconds - cheap_seconds)
     allowed = (whole_seconds / _GOALS["full pipeline"] - cheap_seconds) / (whole_seconds - cheap_seconds)
-    score = float(gains[int(np.clip(allowed, 0, 1) * len(y))])
+    allowed = float(np.clip(allowed, 0, 1))
+    score, whole = float(gains[int(allowed * len(y))]), float(gains[-1])
     return [
         Line(
             f"{job.name}: time at best, dear block for {fewest:.0%} of rows",
             "full pipeline", at_best, whole_seconds, whole_seconds / at_best, None, higher=True,
         ),
         Line(
-            f"{job.name}: accuracy at five times, dear block for {np.clip(allowed, 0, 1):.0%} of rows",
-            "full pipeline", score, float(gains[-1]), 1 + score - float(gains[-1]), None, unit="", higher=True,
+            f"{job.name}: accuracy at five times, dear block for {allowed:.0%} of rows",
+            "full pipeline", score, whole, 1 + score - whole, None, unit="", higher=True,
         ),
     ]  # fmt: skip
 

@@ -253,6 +253,34 @@ def test_wrong_guarantees_are_errors(given, message):
         Guarantee(**given)
 
 
+@pytest.mark.parametrize(
+    "given", [{"budget": "60"}, {"budget": True}, {"agreement": "x"}, {"confidence": None}]
+)
+def test_what_is_no_number_is_named(given):
+    (name,) = given
+    with pytest.raises(TypeError, match=f"the {name} of a guarantee must be a number"):
+        Guarantee(**{"budget": 3.0, **given})
+
+
+def test_numbers_of_numpy_survive_a_file(problem, tmp_path):
+    _, values = problem
+    wanted = Guarantee(budget=np.int64(40), agreement=np.float32(0.7), confidence=np.float32(0.875))
+    model = MiserCascadeClassifier(
+        [1, 2, 4, 8, 16], guarantee=wanted, n_estimators=3, n_stages=2, n_folds=1, random_state=0
+    )
+    model.fit(values[:800], values[:800, 0] > 0).save(tmp_path / "model.farthing")
+    loaded = farthing.load(tmp_path / "model.farthing")
+    assert loaded.certificate_ == model.certificate_
+    assert loaded.guarantee == wanted
+    assert wanted.confidence == 0.875
+
+
+def test_a_guarantee_is_one(problem):
+    model, values = problem
+    with pytest.raises(TypeError, match="expected a Guarantee; got float"):
+        certify(model, values[:100], 0.9)
+
+
 def test_pruned_forests_have_guarantees_too(problem):
     _, values = problem
     labels = (values[:, 0] + values[:, 1] > 0).astype(int)

@@ -92,6 +92,8 @@ def certify(model: EstimatorT, X: Any, guarantee: Guarantee, *, learned: Any = N
     >>> kept.certificate_.n_rows, kept.certificate_.spend < 20.0
     (1000, True)
     """
+    if not isinstance(guarantee, Guarantee):
+        raise TypeError(f"expected a Guarantee; got {type(guarantee).__name__}")
     ladder = ladder_of(model, guarantee)
     _check(model, guarantee)
     if learned is not None:

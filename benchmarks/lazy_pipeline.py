@@ -27,13 +27,8 @@ other packages (polars, sqlalchemy, mlflow, pip, mypy). There, policies that are
 by trees, were at most 0.2 points better than such a threshold at the same share of rows that go on, and
 mostly worse. The method and the regularisation of leaves were chosen on rows of covtype that are not used
 here: a `MiserCascadeClassifier` was 0.2 to 0.9 points less accurate with 2,500 rows to learn from, and
-without regularisation scikit-learn's boosters lost 4 to 6 points with 8,000.
-
-What stands in the way of five times is shown by a gate that knows more than anybody can: rows go on in the
-order of the confidence of the cascade's cheap model, and how many do is set on the scored rows themselves.
-"At best" are the fewest that lose at most half a point, and the time that this would take; "at five times"
-is the accuracy with as many as five times as fast allows. Where the first is below five, more speed needs
-another cheap block, or a gate that knows the hard rows by something else than confidence.
+without regularisation scikit-learn's boosters lost 4 to 6 points with 8,000. How far any gate by confidence
+can get on the docstrings is on the page of ``farthing reproduce lazy_limit``.
 
 Lines on accuracy give 100 plus the points that we are ahead, over 100, so that 0.995 is half a point behind.
 Overhead is that of rounds of a linear model, which needs every block, over the same model on blocks computed
@@ -67,7 +62,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from benchmarks.measure import Line, race, seconds
+from benchmarks.measure import Line, race
 from farthing import LazyPipeline
 from farthing.cascades import DAGClassifier
 from farthing.datasets import load_table
@@ -262,10 +257,7 @@ def fitted_rivals(job: Job, pipeline: LazyPipeline, table: NDArray[np.float64]) 
     union = FeatureUnion([(block.name, block.transformer) for block in pipeline.blocks_])
     n_cheap = len(pipeline.blocks_[0].features)
     y = job.train[1]
-    boosted, cheap = (
-        HistGradientBoostingClassifier(max_iter=_ROUNDS, random_state=0, **_TREES).fit(part, y)
-        for part in (table, table[:, :n_cheap])
-    )
+    boosted, cheap = (fitted_booster(part, y) for part in (table, table[:, :n_cheap]))
     held_out, truth = pipeline.features(job.held_out[0]), job.held_out[1]
     likely = cheap.predict_proba(held_out[:, :n_cheap])
     quick, whole = cheap.classes_[likely.argmax(axis=1)], boosted.predict(held_out)
@@ -275,6 +267,11 @@ def fitted_rivals(job: Job, pipeline: LazyPipeline, table: NDArray[np.float64]) 
         if accuracy_score(truth, labels) >= best - _MARGIN:
             chosen = threshold
     return Rivals(union, pipeline.blocks_[0].transformer, n_cheap, boosted, cheap, chosen)
+
+
+def fitted_booster(table: NDArray[np.float64], y: NDArray[Any]) -> HistGradientBoostingClassifier:
+    """Fit the booster of the rivals."""
+    return HistGradientBoostingClassifier(max_iter=_ROUNDS, random_state=0, **_TREES).fit(table, y)
 
 
 def training_table(pipeline: LazyPipeline) -> NDArray[np.float64]:
@@ -310,51 +307,7 @@ def lines_of(job: Job) -> list[Line]:
         lines.append(
             Line(f"{job.name}: accuracy", rival, ours, theirs, 1 + ours - theirs, 0.995, unit="", higher=True)
         )
-    return [*lines, *limits(job, rivals, lines[0].theirs), overhead(job, pipeline, learned)]
-
-
-def limits(job: Job, rivals: Rivals, whole_seconds: float) -> list[Line]:
-    """Compare the full pipeline, of known time, with gates whose share of rows is set on the scored rows."""
-    X, y = job.test
-    cheap = _dense(rivals.cheap.transform(X))
-    likely = rivals.boosted_cheap.predict_proba(cheap)
-    quick = rivals.boosted_cheap.classes_[likely.argmax(axis=1)]
-    gains = scores_by_rows_sent(quick == y, rivals.full(X) == y, likely.max(axis=1))
-    cheap_seconds = seconds(
-        lambda: rivals.boosted_cheap.predict_proba(_dense(rivals.cheap.transform(X))), time.process_time
-    )
-    fewest = int(np.argmax(gains >= gains[-1] - 0.005)) / len(y)
-    at_best = cheap_seconds + fewest * (whole_seconds - cheap_seconds)
-    allowed = (whole_seconds / _GOALS["full pipeline"] - cheap_seconds) / (whole_seconds - cheap_seconds)
-    allowed = float(np.clip(allowed, 0, 1))
-    score, whole = float(gains[int(allowed * len(y))]), float(gains[-1])
-    return [
-        Line(
-            f"{job.name}: time at best, dear block for {fewest:.0%} of rows",
-            "full pipeline", at_best, whole_seconds, whole_seconds / at_best, None, higher=True,
-        ),
-        Line(
-            f"{job.name}: accuracy at five times, dear block for {allowed:.0%} of rows",
-            "full pipeline", score, whole, 1 + score - whole, None, unit="", higher=True,
-        ),
-    ]  # fmt: skip
-
-
-def scores_by_rows_sent(
-    quick: NDArray[np.bool_], whole: NDArray[np.bool_], confidence: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the accuracy if the 0, 1, ..., n least confident rows go on, shape (n_rows + 1,).
-
-    Parameters
-    ----------
-    quick, whole : ndarray of bool, shape (n_rows,)
-        Whether a row is right by the cheap model, and by the one that it goes on to.
-    confidence : ndarray of float64, shape (n_rows,)
-        The largest probability of the cheap model.
-    """
-    order = np.argsort(confidence, kind="stable")
-    gained = np.cumsum(whole[order].astype(np.int64) - quick[order].astype(np.int64))
-    return (quick.sum() + np.append(0, gained)) / len(quick)  # type: ignore[no-any-return]
+    return [*lines, overhead(job, pipeline, learned)]
 
 
 def overhead(job: Job, pipeline: LazyPipeline, table: NDArray[np.float64]) -> Line:

@@ -1,8 +1,8 @@
 """A benchmark's page says which goals are missed, and where the rival does better."""
 
 import numpy as np
-from benchmarks import lazy_pipeline
 from benchmarks.measure import Line, standing, table
+from experiments.boards import lazy_limit
 
 
 def test_missed_goals_and_better_rivals_are_named():
@@ -31,11 +31,10 @@ def test_without_a_goal_a_line_says_which_side_is_ours():
     )
 
 
-def test_scores_of_a_gate_by_confidence_go_from_the_cheap_model_to_the_whole_one():
+def test_scores_of_a_gate_go_from_the_cheap_model_to_the_whole_one():
     rng = np.random.default_rng(0)
-    quick, whole, confidence = rng.random(50) < 0.6, rng.random(50) < 0.9, rng.random(50)
-    found = lazy_pipeline.scores_by_rows_sent(quick, whole, confidence)
+    quick, whole, order = rng.random(50) < 0.6, rng.random(50) < 0.9, rng.permutation(50)
     expected = [
-        np.mean(np.where(np.argsort(np.argsort(confidence)) < n_sent, whole, quick)) for n_sent in range(51)
+        np.mean(np.where(np.isin(np.arange(50), order[:n_sent]), whole, quick)) for n_sent in range(51)
     ]
-    assert np.allclose(found, expected)
+    assert np.allclose(lazy_limit.scores(quick, whole, order), expected)

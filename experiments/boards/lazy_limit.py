@@ -123,7 +123,8 @@ def page(found: Found, n_rows: int) -> str:
         f"The cheap block alone is right on {found.sure[0]:.1%} of rows, all blocks on {whole:.1%}. A gate "
         f"that knew which labels the dear block puts right would send {knowing:.0%} of rows. Which ones "
         "these are the cheap model cannot tell by its confidence; policies that are learned could not on "
-        "other packages, either. More speed needs a cheap block that says more, or one of a price in between.",
+        "other packages, either. More speed needs a cheap block that says more, or one of a price "
+        "in between.",
         markdown(
             ["rows sent on", "times as fast", "accuracy, least sure first", "accuracy, gate that knows"], rows
         ),

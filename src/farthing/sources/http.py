@@ -44,7 +44,7 @@ def http_source(
     ----------
     url : str
         With fields of the row in braces, which are quoted: ``"https://lab/patients/{id}"``; ``{row}`` if the
-        row is not a mapping.
+        row is not a mapping. A part of the path that is empty, ``.`` or ``..`` for a row is a failure.
     features : str or iterable of str
         What the source gives.
     fields : mapping of str to str, optional

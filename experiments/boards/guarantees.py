@@ -177,7 +177,7 @@ def agreement_verdict(results: Sequence[dict[str, Any]], tables: Sequence[str]) 
         f"At an agreement of {AGREEMENT:g}: broken in {n_broken['sure']} of {len(given)} splits with the "
         f"guarantee, in {n_broken['same fit']} by the cheapest variant that agrees so often on the rows of "
         f"the test. It spends {over_tables(given, 'sure', 'share'):.2f} of what the whole model does, that "
-        f"variant {over_tables(given, 'same fit', 'share'):.2f}. In {n_whole} splits too few rows were there "
+        f"variant {over_tables(given, 'same fit', 'share'):.2f}. In {n_whole} splits the rows were too few "
         "to certify any other than the whole model."
     )
     return over, text

@@ -99,7 +99,9 @@ def page(results: Sequence[dict[str, Any]]) -> str:
             ["table", "method", "draws", "left as it was", "moved", "new fit", "loss against a new fit"], rows
         ),
         "Accuracy / mean spend over the budget, on new rows. Each price is multiplied by a factor between "
-        f"0.5 and 1.5; the budget is {100 * SHARE:g} % of the price of all features before that.",
+        f"0.5 and 1.5; the budget is {100 * SHARE:g} % of the price of all features before that. A moved "
+        "model keeps its trees, and the stages and prunings that the old prices led to; only where rows "
+        "leave, or which of the prunings is taken, is chosen anew. A new fit also learns what to buy.",
     ]
     return "\n\n".join(text)
 

@@ -1,6 +1,8 @@
 """A benchmark's page says which goals are missed, and where the rival does better."""
 
+import numpy as np
 from benchmarks.measure import Line, standing, table
+from experiments.boards import lazy_limit
 
 
 def test_missed_goals_and_better_rivals_are_named():
@@ -27,3 +29,12 @@ def test_without_a_goal_a_line_says_which_side_is_ours():
         "Goals met: 0 of 0. "
         "The ratio is not in our favour at: time (0.50, cascade); overhead (1.50, at once)."
     )
+
+
+def test_scores_of_a_gate_go_from_the_cheap_model_to_the_whole_one():
+    rng = np.random.default_rng(0)
+    quick, whole, order = rng.random(50) < 0.6, rng.random(50) < 0.9, rng.permutation(50)
+    expected = [
+        np.mean(np.where(np.isin(np.arange(50), order[:n_sent]), whole, quick)) for n_sent in range(51)
+    ]
+    assert np.allclose(lazy_limit.scores(quick, whole, order), expected)

@@ -30,6 +30,7 @@ BUNDLED = {
     "quoted_figures",
     "panels",
     "reasons",
+    "lazy_limit",
     "refusal",
     "resources",
     "reprice",

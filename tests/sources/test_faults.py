@@ -252,6 +252,22 @@ def test_a_cancelled_consultation_ends_the_trial() -> None:
     assert breaker.admits()
 
 
+def test_a_consultation_that_is_cancelled_before_its_trial_begins_is_none() -> None:
+    breaker = CircuitBreaker(failures=1, rest=0)
+    breaker.failed()
+    source = Source(lambda row: 1.0, "x1", breaker=breaker)
+
+    async def cancel() -> None:
+        task = asyncio.ensure_future(source.read_async(None))
+        await asyncio.sleep(0)  # until it waits for the first time
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel())
+    assert source.read(None) == {"x1": 1.0}
+
+
 def test_plain_functions_do_not_block_the_event_loop() -> None:
     gate = threading.Event()
 

@@ -120,6 +120,17 @@ def test_a_server_that_is_not_there_is_a_failure(address: str) -> None:
         source.read(1)
 
 
+@pytest.mark.parametrize("row", ["..", ".", ""])
+def test_a_row_cannot_lead_to_another_address(address: str, row: str) -> None:
+    """Clients drop such parts of a path, so that something else would be asked."""
+    Handler.seen.clear()
+    source = http_source(address + "/patients/{row}/labs?day={row}", "chol")
+    with pytest.raises(SourceError, match="cannot be a part of the path"):
+        source.read(row)
+    assert Handler.seen == []
+    assert http_source(address + "/patients/gone?day={row}", "chol").read(row) == {"chol": REFUSED}
+
+
 def test_a_row_without_a_field_of_the_url_is_named(address: str) -> None:
     with pytest.raises(SourceError, match="the row has no 'id'"):
         http_source(address + "/{id}", "chol").read({"name": "x"})

@@ -226,6 +226,15 @@ def test_no_rows_and_a_block_that_changes_its_width_are_named() -> None:
         pipeline.features(X)
 
 
+@pytest.mark.parametrize("n_given", [1, 7])
+def test_a_block_that_gives_other_rows_than_it_was_given_is_named(n_given: int) -> None:
+    pipeline = LazyPipeline(blocks(), MODELS["tree"], costs=PRICES).fit(X, Y)
+    pipeline.blocks_[0].transformer.transform = lambda X: np.zeros((n_given, 2))
+    for call in (pipeline.predict, pipeline.features):
+        with pytest.raises(TableError, match=f"block 'cheap' gave {n_given} rows for {len(X)}"):
+            call(X)
+
+
 def test_images_and_joins() -> None:
     images = RNG.random(size=(120, 8, 8))
     labels = np.where(

@@ -210,10 +210,18 @@ def test_a_budget_for_everything_needs_no_test(problem):
     assert kept.certificate_.n_rows == 5
 
 
+def test_the_whole_model_agrees_with_itself_whatever_the_number_of_rows(problem):
+    model, values = problem
+    kept = certify(model, values[:3], Guarantee(agreement=0.99, confidence=0.99))
+    assert kept.budget is None
+    assert kept.certificate_.agreed == 1.0
+    assert np.array_equal(kept.predict(values[:100]), model.at(None).predict(values[:100]))
+
+
 def test_what_cannot_be_certified_is_an_error(problem):
     model, values = problem
     with pytest.raises(GuaranteeError, match="3 rows are too few"):
-        certify(model, values[:3], Guarantee(agreement=0.99, confidence=0.99))
+        certify(model, values[:3], Guarantee(budget=0.01, confidence=0.99))
     with pytest.raises(ValueError, match="the table has none"):
         certify(model, values[:0], Guarantee(budget=5.0))
     with pytest.raises(ValueError, match="holds on every row already"):
@@ -243,6 +251,34 @@ def replace_kind(model):
 def test_wrong_guarantees_are_errors(given, message):
     with pytest.raises(ValueError, match=message):
         Guarantee(**given)
+
+
+@pytest.mark.parametrize(
+    "given", [{"budget": "60"}, {"budget": True}, {"agreement": "x"}, {"confidence": None}]
+)
+def test_what_is_no_number_is_named(given):
+    (name,) = given
+    with pytest.raises(TypeError, match=f"the {name} of a guarantee must be a number"):
+        Guarantee(**{"budget": 3.0, **given})
+
+
+def test_numbers_of_numpy_survive_a_file(problem, tmp_path):
+    _, values = problem
+    wanted = Guarantee(budget=np.int64(40), agreement=np.float32(0.7), confidence=np.float32(0.875))
+    model = MiserCascadeClassifier(
+        [1, 2, 4, 8, 16], guarantee=wanted, n_estimators=3, n_stages=2, n_folds=1, random_state=0
+    )
+    model.fit(values[:800], values[:800, 0] > 0).save(tmp_path / "model.farthing")
+    loaded = farthing.load(tmp_path / "model.farthing")
+    assert loaded.certificate_ == model.certificate_
+    assert loaded.guarantee == wanted
+    assert wanted.confidence == 0.875
+
+
+def test_a_guarantee_is_one(problem):
+    model, values = problem
+    with pytest.raises(TypeError, match="expected a Guarantee; got float"):
+        certify(model, values[:100], 0.9)
 
 
 def test_pruned_forests_have_guarantees_too(problem):

@@ -34,3 +34,11 @@ def test_a_release_writes_its_addresses_before_it_builds() -> None:
     for builder in ("pypa/cibuildwheel", "python -m build --sdist"):
         before = text[: text.index(builder)]
         assert "tools/write_addresses.py" in before[before.rindex("runs-on") :], builder
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_no_checkout_leaves_its_token_to_later_steps(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    n_checkouts = text.count("actions/checkout@")
+    kept = re.findall(r"actions/checkout@\S+\n\s+with: \{ persist-credentials: false \}", text)
+    assert len(kept) == n_checkouts

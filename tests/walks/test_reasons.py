@@ -14,6 +14,7 @@ from farthing.datasets import load_heart_disease, load_thyroid
 from farthing.errors import WalkError
 from farthing.forests import BudgetForestClassifier, BudgetTreeClassifier
 from farthing.walks.realised import factor_of, row_falls
+from farthing.walks.reason import Outcome, Reason
 from farthing.walks.reasoning import Reasoning, expected_fall, split_of
 from farthing.walks.row_walk import RowWalk
 
@@ -170,6 +171,13 @@ def test_a_reason_that_is_held_stays_that_of_its_question(table, how):
     assert reason == complete
     assert str(reason) == str(complete)
     assert pickle.loads(pickle.dumps(reason)) == reason
+
+
+def test_a_label_is_shown_with_its_own_probability():
+    """Where errors have prices the label may not be the likeliest one."""
+    ill = Outcome("<= 1", 0.5, "ill", {"well": 0.8, "ill": 0.2}, None)
+    reason = Reason("x", 1.0, "error", 0.2, 0.1, details=(None, (ill,)), estimated=True, source="here")
+    assert "<= 1 (50%): ill 20%, ends" in str(reason)
 
 
 def test_categories_are_named():

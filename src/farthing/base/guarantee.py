@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from numbers import Real
 from types import NoneType
 from typing import Any, Final
+
+import numpy as np
 
 from farthing.store import register_codec
 
@@ -41,6 +44,10 @@ class Guarantee:
     holdout: float = 0.25
 
     def __post_init__(self) -> None:
+        for field in fields(self):
+            given = getattr(self, field.name)
+            if given is not None or field.default is not None:
+                object.__setattr__(self, field.name, _number(given, field.name))
         if self.budget is None and self.agreement is None:
             raise ValueError("a guarantee needs a budget, an agreement, or both")
         if self.budget is not None and not 0 <= self.budget < math.inf:
@@ -56,6 +63,13 @@ class Guarantee:
     def error(self) -> float:
         """The probability of failure that each of its parts may have (Bonferroni)."""
         return (1 - self.confidence) / ((self.budget is not None) + (self.agreement is not None))
+
+
+def _number(given: Any, name: str) -> float:
+    """Return a number as one of Python, as files hold it."""
+    if isinstance(given, (bool, np.bool_)) or not isinstance(given, (Real, np.number)):
+        raise TypeError(f"the {name} of a guarantee must be a number; got {given!r}")
+    return given if isinstance(given, int) else float(given)
 
 
 @dataclass(frozen=True, slots=True)

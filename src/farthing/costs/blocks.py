@@ -43,6 +43,8 @@ class Block:
                 f"block {self.name!r} gave {outputs.shape[1]} columns; "
                 f"expected its {len(self.features)} features"
             )
+        if len(outputs) != n_rows_of(X):
+            raise TableError(f"block {self.name!r} gave {len(outputs)} rows for {n_rows_of(X)}")
         return outputs
 
 

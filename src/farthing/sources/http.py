@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _MAX_BYTES: Final = 2**20
 _NOT_THERE: Final = (404, 410)
+# Parts of a path that clients drop, even if they are quoted.
+_ELSEWHERE: Final = ("", ".", "..")
 # Worth another attempt: time-outs, too many requests, and faults of the server.
 _PASSING: Final = (408, 425, 429)
 
@@ -42,7 +44,7 @@ def http_source(
     ----------
     url : str
         With fields of the row in braces, which are quoted: ``"https://lab/patients/{id}"``; ``{row}`` if the
-        row is not a mapping.
+        row is not a mapping. A part of the path that is empty, ``.`` or ``..`` for a row is a failure.
     features : str or iterable of str
         What the source gives.
     fields : mapping of str to str, optional
@@ -127,9 +129,18 @@ def filled(url: str, row: Any) -> str:
     """
     given = row if isinstance(row, Mapping) else {"row": row}
     try:
-        return url.format_map({name: quote(str(value), safe="") for name, value in given.items()})
+        made = url.format_map({name: quote(str(value), safe="") for name, value in given.items()})
     except KeyError as error:
         raise SourceError(f"the row has no {error.args[0]!r}, which {url!r} needs") from None
+    for part, pattern in zip(_path(made), _path(url), strict=True):
+        if "{" in pattern and part in _ELSEWHERE:
+            raise SourceError(f"{part!r} cannot be a part of the path of {url!r}: it leads elsewhere")
+    return made
+
+
+def _path(url: str) -> list[str]:
+    """Return the parts between the slashes of a URL before its query; quoted values have no slash."""
+    return url.partition("?")[0].split("/")
 
 
 def _has_answer(status: int) -> bool:

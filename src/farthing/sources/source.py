@@ -118,6 +118,8 @@ class Source:
         attempts = _Attempts(self)
         while (wait := attempts.next_wait()) is not None:
             time.sleep(wait)
+            if not attempts.are_admitted():
+                break
             with attempts.one():
                 return attempts.succeed(self._calls.call(partial(self._fetch, row), self.timeout))
         raise attempts.error()
@@ -127,6 +129,8 @@ class Source:
         attempts = _Attempts(self)
         while (wait := attempts.next_wait()) is not None:
             await asyncio.sleep(wait)
+            if not attempts.are_admitted():
+                break
             with attempts.one():
                 fetch = partial(self._fetch_async, row)
                 return attempts.succeed(await self._calls.call_async(fetch, self.timeout))
@@ -190,10 +194,15 @@ class _Attempts:
         """Return the seconds before the next attempt; None if there is none."""
         source = self._source
         final = isinstance(self._fault, SourceError) or self._made > source.retries
-        if final or not source.breaker.admits():
+        if final or source.breaker.is_open:
             return None
-        self._made += 1
-        return source.pause * 2 ** (self._made - 2) if self._made > 1 else 0.0
+        return source.pause * 2 ** (self._made - 1) if self._made else 0.0
+
+    def are_admitted(self) -> bool:
+        """Return whether the breaker admits one more, after the wait: what ends that is no trial."""
+        admitted = self._source.breaker.admits()
+        self._made += admitted
+        return admitted
 
     def one(self) -> _Attempts:
         self._begin = time.perf_counter()

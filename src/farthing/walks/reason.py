@@ -203,7 +203,7 @@ def _in_words(outcome: Outcome) -> str:
     if outcome.probabilities is None:
         belief = f"{outcome.prediction:.4g}"
     else:
-        belief = f"{outcome.prediction} {max(outcome.probabilities.values()):.0%}"
+        belief = f"{outcome.prediction} {outcome.probabilities[outcome.prediction]:.0%}"
     then = "ends" if outcome.asks is None else f"asks for {outcome.asks}"
     return f"{outcome.answer} ({outcome.probability:.0%}): {belief}, {then}"
 

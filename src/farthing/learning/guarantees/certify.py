@@ -77,7 +77,8 @@ def certify(model: EstimatorT, X: Any, guarantee: Guarantee, *, learned: Any = N
     Raises
     ------
     GuaranteeError
-        If no variant can be certified, such as for too few rows.
+        If no variant can be certified, such as for too few rows. Of an agreement alone the model without a
+        budget is certified by any number of rows.
 
     Examples
     --------
@@ -91,6 +92,8 @@ def certify(model: EstimatorT, X: Any, guarantee: Guarantee, *, learned: Any = N
     >>> kept.certificate_.n_rows, kept.certificate_.spend < 20.0
     (1000, True)
     """
+    if not isinstance(guarantee, Guarantee):
+        raise TypeError(f"expected a Guarantee; got {type(guarantee).__name__}")
     ladder = ladder_of(model, guarantee)
     _check(model, guarantee)
     if learned is not None:
@@ -177,7 +180,13 @@ class _Rows(Generic[EstimatorT]):
 
     def label_test(self, agreement: float) -> Callable[[Any], float]:
         """Return the p-value of "labels differ on more rows than allowed"."""
-        return lambda rung: binomial(self.differs(rung), 1 - agreement)
+
+        def p_value(rung: Any) -> float:
+            if rung == self._ladder.whole:  # it has its own labels on every row
+                return 0.0
+            return binomial(self.differs(rung), 1 - agreement)
+
+        return p_value
 
 
 def _fixed_sequence(rungs: Sequence[Any], p_value: Callable[[Any], float], error: float) -> list[Any]:

@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from farthing.service import schemas
 from farthing.service.access import AccessMiddleware, Tokens
 from farthing.service.drain import Drain
+from farthing.service.fast_json import encoded
 from farthing.service.fast_path import NEXT_PATH, REQUEST_ERRORS, FastPath, error_response
 from farthing.service.logs import log
 from farthing.service.metrics import Metrics, MetricsOffError
@@ -31,6 +32,7 @@ from farthing.service.openapi import FAILURES, READ_FAILURES, openapi_document, 
 from farthing.service.page import page
 from farthing.service.request_handler import Answered, RequestHandler
 from farthing.service.settings import Settings
+from farthing.service.shared_run import SharedRun
 from farthing.service.tracing import make_tracer
 from farthing.service.work_queue import WorkQueue
 
@@ -186,6 +188,7 @@ def _add_health_routes(app: FastAPI, store: ModelStore, is_busy: Callable[[], bo
 
 def _add_read_routes(app: FastAPI, handler: RequestHandler, store: ModelStore, metrics: Metrics) -> None:
     """Add the routes that only read: the page, health, metrics, and the descriptions of models."""
+    scrapes = SharedRun(metrics.text)  # the files of all workers are read
 
     @app.get("/", include_in_schema=False)
     async def home() -> Response:
@@ -199,8 +202,7 @@ def _add_read_routes(app: FastAPI, handler: RequestHandler, store: ModelStore, m
     async def metrics_text() -> Response:
         """Return the metrics of all workers, for Prometheus."""
         try:
-            # In a thread: the files of all workers are read.
-            text = await asyncio.to_thread(metrics.text)
+            text = await scrapes.run()
         except (MetricsOffError, OSError):
             raise HTTPException(503, "there are no metrics; the log says why") from None
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
@@ -216,9 +218,9 @@ def _add_read_routes(app: FastAPI, handler: RequestHandler, store: ModelStore, m
     async def model(name: str, request: Request) -> Response:
         """Describe a model: its features, their prices and groups, its method."""
         served = handler.served_model(name, request.scope)
-        return JSONResponse(
-            _summary(served, store.faults) | served.description, headers={"etag": f'"{served.version}"'}
-        )
+        mutable = {"name": name, "version": served.version, "fault": store.faults.get(name)}
+        body = encoded(mutable)[:-1] + b"," + served.description_json[1:]
+        return _json(Answered(body, served.version))
 
 
 def _add_model_routes(app: FastAPI, handler: RequestHandler) -> BaseRoute:

@@ -180,7 +180,7 @@ def measure(folder: Path, requests: list[bytes], turns: int, seconds: float, wor
     """Measure each version of the service, alone and beside each kind of hostile client."""
     rows = []
     before = os.environ.get("FARTHING_BEFORE")
-    versions = [("this", None)]
+    versions: list[tuple[str, Path | None]] = [("this", None)]
     if before is not None:
         versions.append((os.environ["FARTHING_BEFORE_COMMIT"], Path(before)))
     for version, site in versions:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from farthing.service.request_limits import Limits
 from farthing.service.schemas import NextRequest
 from farthing.service.shared_run import SharedRun
 from farthing.service.walk_steps import next_step
+from farthing.service.work_queue import SWITCH_SECONDS
 from farthing.walks import Walk
 
 
@@ -58,6 +60,18 @@ def test_a_look_ahead_does_not_hold_up_others(models: Path, more: dict[str, Any]
     asyncio.run(send())
     assert ended == ["health", "panel"]
     assert served.step_seconds == 0.0  # which says how long plain steps take
+
+
+def test_threads_give_way_to_the_event_loop_often(models: Path) -> None:
+    before = sys.getswitchinterval()
+    app = create_app(Settings(sources=(str(models),)))
+
+    async def inside() -> float:
+        async with app.router.lifespan_context(app):
+            return sys.getswitchinterval()
+
+    assert asyncio.run(inside()) == pytest.approx(SWITCH_SECONDS)
+    assert SWITCH_SECONDS < before == sys.getswitchinterval()
 
 
 def test_empty_rounds_are_not_replayed(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:

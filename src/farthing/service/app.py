@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import PackageNotFoundError, version
@@ -34,7 +35,7 @@ from farthing.service.request_handler import Answered, RequestHandler
 from farthing.service.settings import Settings
 from farthing.service.shared_run import SharedRun
 from farthing.service.tracing import make_tracer
-from farthing.service.work_queue import WorkQueue
+from farthing.service.work_queue import SWITCH_SECONDS, WorkQueue
 
 _ABOUT: Final = """
 Models that know what each feature costs, and ask for one feature at a time.
@@ -99,6 +100,8 @@ def create_app(settings: Settings, store: ModelStore | None = None) -> Service:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH_SECONDS)
         # Collect first, so that garbage from loading is not frozen along with the models.
         gc.collect()
         gc.freeze()  # models live as long as the process: no later collection need visit them
@@ -108,6 +111,7 @@ def create_app(settings: Settings, store: ModelStore | None = None) -> Service:
         watcher.cancel()
         queue.close()
         gc.unfreeze()
+        sys.setswitchinterval(before)
 
     app = Service(
         title="Farthing",

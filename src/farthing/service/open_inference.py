@@ -96,7 +96,8 @@ def _rows(request: InferRequest, model: BudgetedEstimator, limits: Limits) -> li
     """Return the rows of a request, as mappings."""
     tensors, names = request.inputs, model.fitted_.questions.names
     n_rows = tensors[0].shape[0] if tensors[0].shape else 0
-    if not 1 <= n_rows <= (most := max_rows(model, limits)):
+    most = max_rows(model, limits)
+    if not 1 <= n_rows <= most:
         raise _wrong(("inputs", 0, "shape"), f"{n_rows} rows; a request has 1 to {most}")
     if len(tensors) == 1 and len(tensors[0].shape) == 2 and tensors[0].name not in names:
         values = _values(tensors[0], 0, (n_rows, len(names)))

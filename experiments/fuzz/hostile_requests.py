@@ -121,6 +121,27 @@ def fields(rng: np.random.Generator) -> bytes:
     return json.dumps(plain).encode()
 
 
+def dear(rng: np.random.Generator) -> bytes:
+    """Return what is allowed, but costs much: panels, reasons, rounds, many rows of a tensor, a long text."""
+    n_rows = int(10 ** rng.uniform(0, 4))
+    tensor = {
+        "name": str(rng.choice(["x5", "cp"])),
+        "shape": [n_rows],
+        "datatype": "FP64",
+        "data": [1] * n_rows,
+    }
+    rounds: list[list[str]] = [[]] * int(10 ** rng.uniform(0, 3.5))
+    found: tuple[Any, ...] = (
+        {"panel": 100, "within": 1e300, "reasons": True},
+        {"panel": 3, "rounds": [*rounds, ["cp"]], "known": {"cp": 4}},
+        {"rounds": rounds},
+        {"inputs": [tensor]},
+        {"inputs": [tensor], "outputs": [{"name": "predict"}]},
+        {"known": {"cp": "x" * int(10 ** rng.uniform(3, 6.5))}},
+    )
+    return json.dumps(found[int(rng.integers(len(found)))]).encode()
+
+
 def steps(rng: np.random.Generator) -> bytes:
     """Return a step that is right."""
     taken = rng.permutation(len(NAMES))[: int(rng.integers(6))]
@@ -129,11 +150,12 @@ def steps(rng: np.random.Generator) -> bytes:
 
 BODIES: dict[str, tuple[float, Callable[[np.random.Generator], bytes]]] = {
     "steps": (0.20, steps),
-    "fields": (0.60, fields),
+    "fields": (0.55, fields),
     "monsters": (0.05, monsters),
     "ones": (0.02, ones),
     "many_names": (0.03, many_names),
     "many_rows": (0.02, many_rows),
+    "dear": (0.05, dear),
 }
 """Kinds of bodies, and their share of all requests; the rest has no body."""
 
@@ -159,6 +181,8 @@ def request(rng: np.random.Generator) -> tuple[str, str, str, bytes]:
             name = MODELS[int(rng.integers(len(MODELS)))]
             calls = [f"v1/models/{name}/predict" if kind == "many_rows" else f"v1/models/{name}/next"] * 6
             calls += [f"v1/models/{name}/predict"] * 3 + [f"v2/models/{name}/infer"]
+            if kind == "dear":
+                calls = [f"v1/models/{name}/next"] * 3 + [f"v2/models/{name}/infer"] * 2
             return kind, "POST", "/" + calls[int(rng.integers(len(calls)))], make(rng)
     paths = (
         "/", "/livez", "/readyz", "/healthz", "/metrics", "/openapi.json", "/v1/models", "/v1/models/forest",

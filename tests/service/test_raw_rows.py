@@ -41,11 +41,19 @@ def of_frames() -> LazyPipeline:
     return LazyPipeline(blocks, BudgetTreeClassifier(), costs={"plain": 1, "products": 5}).fit(FRAME, target)
 
 
+def of_text_columns() -> LazyPipeline:
+    frame = pd.DataFrame({"said": TEXTS})
+    blocks = [("words", CountVectorizer(vocabulary=["good", "bad"]), "said")]
+    return LazyPipeline(blocks, BudgetTreeClassifier()).fit(frame, ["yes", "no", "no", "yes"] * 5)
+
+
 @pytest.fixture(scope="module")
 def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     folder: Path = tmp_path_factory.mktemp("pipelines")
     with pytest.warns(TrustWarning):
         of_texts().save(folder / "texts.farthing")
+    with pytest.warns(TrustWarning):
+        of_text_columns().save(folder / "columns.farthing")
     of_frames().save(folder / "frames.farthing")
     BudgetTreeClassifier().fit(np.eye(2), [0, 1]).save(folder / "plain.farthing")
     settings = Settings(sources=(str(folder),), trusted=(VECTORIZER,), max_rows=50, max_body=200_000)
@@ -86,6 +94,8 @@ def test_bad_rows_are_named_and_the_service_goes_on(http: httpx.Client) -> None:
         ("frames", [{"a": -1.0}]),  # needs the other columns; a row with a high "a" does not
         ("frames", [{"a": 1.0, "b": 1.0, "c": 1.0}, {"a": 1.0}]),
         ("frames", [{"a": "x", "b": [1], "c": {}}]),
+        ("columns", [{"said": [1]}]),  # a list has no lower case
+        ("columns", [{"said": None}]),
         ("frames", [[1.0], [1.0, 2.0]]),
         ("frames", []),
         ("frames", 3),

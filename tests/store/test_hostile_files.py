@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import os
 import threading
 import time
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 import farthing
+from farthing.base import get, registered, trials
+from farthing.checks.fitting import fit
+from farthing.checks.problems import problems
 from farthing.errors import FileError, TrustWarning
 from farthing.learning import sklearn_files
 from farthing.learning.sklearn_model import SklearnModel
@@ -196,6 +201,38 @@ def test_a_model_that_cannot_predict_is_refused(model: Any, attribute: str, valu
     wrong = {"schema": fields["schema"], "parts": fields["parts"]}
     with pytest.raises(ValueError, match=r"cannot predict|outputs a row"):
         sklearn_files.decode({**fields, **tamper(wrong, attribute, value)})
+
+
+@pytest.mark.parametrize("fill", [np.nan, np.inf])
+def test_missing_values_need_finite_numbers_in_their_place(fill: float) -> None:
+    """Otherwise a file loads, and fails at the first row that lacks a value."""
+    fields = sklearn_files.encode(SklearnModel.wrap(GaussianNB().fit(X, Y), np.arange(3), X))
+    sklearn_files.decode(dict(fields))
+    with pytest.raises(ValueError, match="finite numbers in place of missing values"):
+        sklearn_files.decode({**fields, "fill": np.array([0.0, fill, 0.0])})
+
+
+METHODS = [name for name in registered() if get(name).__module__.split(".")[0] == "farthing"]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_price_of_a_call_that_the_model_does_not_make(name: str) -> None:
+    """It is refused, or accounted for; no prediction stumbles over a price list that is longer than it."""
+    estimator = trials(name)[-1]
+    problem = problems(estimator, "small")[0]
+    model = fit(estimator, problem)
+    if model.costs_.calls:
+        return
+    priced = replace(model.fitted_, costs=model.costs_.with_calls({"a call": 1.0}))
+    try:
+        priced.check()
+    except ValueError:
+        return
+    adopted = copy.copy(model).adopt(priced)
+    for budget in (None, 2.0):
+        acquired = adopted.acquired(problem.fresh, budget=budget)
+        spend = adopted.spend(problem.fresh, budget=budget)
+        np.testing.assert_array_equal(spend, priced.costs.total_rows(acquired))
 
 
 def test_native_code_that_nobody_checks_must_be_trusted() -> None:

@@ -53,6 +53,9 @@ class FittedModel(ModelFields, BatchOutputs):
     #: Why there is no `plan`; for the error of an export.
     no_plan: ClassVar[str] = "the method has not defined one"
 
+    #: Whether the price list may have calls, which predictions pay for beside columns.
+    makes_calls: ClassVar[bool] = True
+
     # What a method defines.
 
     @abstractmethod
@@ -89,6 +92,8 @@ class FittedModel(ModelFields, BatchOutputs):
             raise ValueError("prior must be a list of finite floats")
         if tuple(self.ledger_names) != tuple(self.costs.features):
             raise ValueError("the cost sheet and the columns are not the same features in the same order")
+        if self.costs.calls and not self.makes_calls:
+            raise ValueError(f"a {type(self).__name__} makes no calls; the cost sheet has {self.costs.calls}")
 
     def plan(self) -> Plan:
         """Return the policy as tables, for `farthing.export`; by default there are none.

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_regressor
+from sklearn.utils import get_tags
 
 from farthing.learning.sklearn_model import SklearnModel
 from farthing.store import register_codec, sklearn_archive
@@ -51,11 +52,14 @@ def _check_predicts(wrapped: SklearnModel) -> None:
     # Rows of the model's own columns, whatever places in the table a file gives these.
     alone = replace(wrapped, columns=np.arange(len(wrapped.columns)))
     try:
+        takes_missing = bool(get_tags(wrapped.model).input_tags.allow_nan)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             outputs = alone.to_probabilities(alone.scores(np.zeros((2, len(wrapped.columns)))))
     except Exception as error:  # whatever the model makes of arrays that do not agree
         raise ValueError(f"the {name} cannot predict a row of zeros: {error}") from error
+    if np.isinf(wrapped.fill).any() or (np.isnan(wrapped.fill).any() and not takes_missing):
+        raise ValueError(f"the {name} needs finite numbers in place of missing values")
     expected = 1 if is_regressor(wrapped.model) else len(wrapped.classes)
     if outputs.shape != (2, expected) and not _is_decision(wrapped, outputs):
         raise ValueError(f"the {name} gives {outputs.shape[1]} outputs a row, expected {expected}")

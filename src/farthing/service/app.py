@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import PackageNotFoundError, version
@@ -21,6 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from farthing.service import schemas
 from farthing.service.access import AccessMiddleware, Tokens
 from farthing.service.drain import Drain
+from farthing.service.fast_json import encoded
 from farthing.service.fast_path import NEXT_PATH, REQUEST_ERRORS, FastPath, error_response
 from farthing.service.logs import log
 from farthing.service.metrics import Metrics, MetricsOffError
@@ -31,8 +33,9 @@ from farthing.service.openapi import FAILURES, READ_FAILURES, openapi_document, 
 from farthing.service.page import page
 from farthing.service.request_handler import Answered, RequestHandler
 from farthing.service.settings import Settings
+from farthing.service.shared_run import SharedRun
 from farthing.service.tracing import make_tracer
-from farthing.service.work_queue import WorkQueue
+from farthing.service.work_queue import SWITCH_SECONDS, WorkQueue
 
 _ABOUT: Final = """
 Models that know what each feature costs, and ask for one feature at a time.
@@ -97,6 +100,8 @@ def create_app(settings: Settings, store: ModelStore | None = None) -> Service:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH_SECONDS)
         # A process that has frozen objects by itself keeps its way: unfreezing would be of all objects.
         freezes = gc.get_freeze_count() == 0
         if freezes:
@@ -110,6 +115,7 @@ def create_app(settings: Settings, store: ModelStore | None = None) -> Service:
         queue.close()
         if freezes:
             gc.unfreeze()
+        sys.setswitchinterval(before)
 
     app = Service(
         title="Farthing",
@@ -190,6 +196,7 @@ def _add_health_routes(app: FastAPI, store: ModelStore, is_busy: Callable[[], bo
 
 def _add_read_routes(app: FastAPI, handler: RequestHandler, store: ModelStore, metrics: Metrics) -> None:
     """Add the routes that only read: the page, health, metrics, and the descriptions of models."""
+    scrapes = SharedRun(metrics.text)  # the files of all workers are read
 
     @app.get("/", include_in_schema=False)
     async def home() -> Response:
@@ -203,8 +210,7 @@ def _add_read_routes(app: FastAPI, handler: RequestHandler, store: ModelStore, m
     async def metrics_text() -> Response:
         """Return the metrics of all workers, for Prometheus."""
         try:
-            # In a thread: the files of all workers are read.
-            text = await asyncio.to_thread(metrics.text)
+            text = await scrapes.run()
         except (MetricsOffError, OSError):
             raise HTTPException(503, "there are no metrics; the log says why") from None
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
@@ -220,9 +226,9 @@ def _add_read_routes(app: FastAPI, handler: RequestHandler, store: ModelStore, m
     async def model(name: str, request: Request) -> Response:
         """Describe a model: its features, their prices and groups, its method."""
         served = handler.served_model(name, request.scope)
-        return JSONResponse(
-            _summary(served, store.faults) | served.description, headers={"etag": f'"{served.version}"'}
-        )
+        mutable = {"name": name, "version": served.version, "fault": store.faults.get(name)}
+        body = encoded(mutable)[:-1] + b"," + served.description_json[1:]
+        return _json(Answered(body, served.version))
 
 
 def _add_model_routes(app: FastAPI, handler: RequestHandler) -> BaseRoute:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import time
@@ -15,7 +14,9 @@ from typing import Final, TypeAlias
 from farthing.base import BudgetedEstimator, load
 from farthing.base.files import checked_model
 from farthing.errors import FileError
+from farthing.service.fast_json import encoded
 from farthing.service.model_description import describe
+from farthing.service.open_inference import metadata
 from farthing.service.request_limits import Limits
 from farthing.service.schemas import JsonObject, NextRequest
 from farthing.service.walk_steps import next_step
@@ -43,6 +44,8 @@ class ServedModel:
         The first 16 hex digits of the SHA-256 of its file.
     description : dict
         Features, prices and more, for clients.
+    description_json, tensors_json : bytes
+        The same as JSON, and the description by the Open Inference Protocol; of many columns they are long.
     step_seconds : float
         How long a step of a walk takes: a moving average.
     pipeline : LazyPipeline or None
@@ -53,6 +56,8 @@ class ServedModel:
     model: BudgetedEstimator
     version: str
     description: JsonObject
+    description_json: bytes
+    tensors_json: bytes
     step_seconds: float = 0.0
     pipeline: LazyPipeline | None = None
 
@@ -198,8 +203,10 @@ def read_model(name: str, path: Path, trusted: Sequence[str] = ()) -> ServedMode
         # Of the content, not the time: workers that load the same file agree on the version. Of this open
         # file, since another one may have its name by now.
         before = os.fstat(stream.fileno())
-        version = hashlib.file_digest(stream, "sha256").hexdigest()[:16]
         loaded = load(path, trusted, stream)
+        # Afterwards: what is no model is refused without being read to its end.
+        stream.seek(0)
+        version = hashlib.file_digest(stream, "sha256").hexdigest()[:16]
         if _stamp_of(os.fstat(stream.fileno())) != _stamp_of(before):
             raise FileError(f"{path}: the file changed while it was read")
     pipeline = loaded if isinstance(loaded, LazyPipeline) else None
@@ -213,10 +220,11 @@ def read_model(name: str, path: Path, trusted: Sequence[str] = ()) -> ServedMode
         step_seconds = time.perf_counter() - start
         description = describe(model)
         # Fails now rather than on the first request.
-        json.dumps([step, description], allow_nan=False)
+        encoded(step)
+        texts = encoded(description), encoded(metadata(model, name, version))
     except (TypeError, ValueError) as error:
         raise FileError(f"{path}: the model cannot be served: {error}") from error
-    return ServedModel(name, model, version, description, step_seconds, pipeline)
+    return ServedModel(name, model, version, description, *texts, step_seconds, pipeline)
 
 
 def _file_stamp(path: Path) -> FileStamp | None:

@@ -8,12 +8,14 @@ features) in the order of the model. The answer has the tensors ``predict``, ``p
 from __future__ import annotations
 
 import math
+from collections.abc import Set
 from typing import Any, Final
 
 from farthing.base import BudgetedEstimator
 from farthing.service.bulk_predictions import predict_rows
 from farthing.service.request_body import BadRequestError, Problem
 from farthing.service.request_limits import Deadline, Limits
+from farthing.service.request_shape import MAX_ANSWER_VALUES, max_rows
 from farthing.service.schemas import InferRequest, JsonObject, PredictRequest, Tensor
 
 _INTEGERS: Final = frozenset(f"{kind}{bits}" for kind in ("INT", "UINT") for bits in (8, 16, 32, 64))
@@ -37,22 +39,31 @@ def infer(
     >>> spend["data"], acquired["data"]
     ([2.0], [True, False])
     """
-    rows = _rows(request, model.fitted_.questions.names, limits)
+    rows = _rows(request, model, limits)
     budget = (request.parameters or {}).get("budget")
     if budget is not None and not (type(budget) in (int, float) and budget >= 0):
         raise _wrong(("parameters", "budget"), "budget must be a number of at least 0")
+    names, wanted = model.costs_.features, {output.name for output in request.outputs or ()}
+    if (most := MAX_ANSWER_VALUES // len(names)) < len(rows) and _is_wanted("acquired", wanted):
+        message = f"{len(rows)} rows; at most {most} go in one request whose outputs hold 'acquired'"
+        raise _wrong(("inputs", 0, "shape"), message)
     made, _ = predict_rows(model, PredictRequest(rows=rows, budget=budget), limits, deadline)
-    n_rows, names = len(made), model.costs_.features
+    n_rows = len(made)
     labels = [decision["prediction"] for decision in made]
     outputs = [_tensor("predict", [n_rows], labels)]
     if made[0]["probabilities"] is not None:
         likely = [share for decision in made for share in decision["probabilities"]]
         outputs.append(_tensor("predict_proba", [n_rows, len(made[0]["probabilities"])], likely))
     outputs.append(_tensor("spend", [n_rows], [decision["spent"] for decision in made]))
-    bought = [name in set(decision["acquired"]) for decision in made for name in names]
-    outputs.append(_tensor("acquired", [n_rows, len(names)], bought))
-    wanted = {output.name for output in request.outputs or ()}
-    return [output for output in outputs if not wanted or output["name"] in wanted]
+    if _is_wanted("acquired", wanted):
+        bought = [name in paid for paid in (set(one["acquired"]) for one in made) for name in names]
+        outputs.append(_tensor("acquired", [n_rows, len(names)], bought))
+    return [output for output in outputs if _is_wanted(output["name"], wanted)]
+
+
+def _is_wanted(name: str, wanted: Set[str]) -> bool:
+    """Return whether a tensor is one of those that a request names; naming none means all."""
+    return not wanted or name in wanted
 
 
 def metadata(model: BudgetedEstimator, name: str, version: str) -> JsonObject:
@@ -81,12 +92,13 @@ def _to_dict(column: Any) -> JsonObject:
     return dict(column.to_dict())
 
 
-def _rows(request: InferRequest, names: tuple[str, ...], limits: Limits) -> list[dict[str, Any]]:
+def _rows(request: InferRequest, model: BudgetedEstimator, limits: Limits) -> list[dict[str, Any]]:
     """Return the rows of a request, as mappings."""
-    tensors = request.inputs
+    tensors, names = request.inputs, model.fitted_.questions.names
     n_rows = tensors[0].shape[0] if tensors[0].shape else 0
-    if not 1 <= n_rows <= limits.max_rows:
-        raise _wrong(("inputs", 0, "shape"), f"{n_rows} rows; a request has 1 to {limits.max_rows}")
+    most = max_rows(model, limits)
+    if not 1 <= n_rows <= most:
+        raise _wrong(("inputs", 0, "shape"), f"{n_rows} rows; a request has 1 to {most}")
     if len(tensors) == 1 and len(tensors[0].shape) == 2 and tensors[0].name not in names:
         values = _values(tensors[0], 0, (n_rows, len(names)))
         width = len(names)

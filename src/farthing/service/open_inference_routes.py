@@ -11,7 +11,6 @@ from starlette.responses import JSONResponse, Response
 
 from farthing.service import schemas
 from farthing.service.model_store import ModelStore
-from farthing.service.open_inference import metadata
 from farthing.service.openapi import FAILURES, READ_FAILURES, request_body
 from farthing.service.request_body import BadRequestError
 from farthing.service.request_handler import RequestHandler
@@ -46,7 +45,7 @@ def add_open_inference_routes(app: FastAPI, handler: RequestHandler, store: Mode
     async def model(name: str, request: Request) -> Response:
         """Describe a model: its tensors in and out."""
         served = handler.served_model(name, request.scope)
-        return JSONResponse(metadata(served.model, served.name, served.version))
+        return Response(served.tensors_json, media_type="application/json")
 
     @app.get(f"{_MODEL}/ready", responses=READ_FAILURES)
     async def model_ready(name: str, request: Request) -> Response:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, Final
 
 import numpy as np
 
 from farthing.service.bulk_predictions import decision_answers
 from farthing.service.request_body import BadRequestError, Problem
+from farthing.service.request_checks import ROWS_PER_CHECK
+from farthing.service.request_limits import Deadline
 from farthing.service.schemas import JsonObject, RawRequest
 from farthing.sources import LazyPipeline
 
+# What a transformer makes of values that are not what it was fitted on: a text where a number should be, a
+# list in place of a text, a number beyond the range of its type.
+_REFUSALS: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
-def predict_raw(pipeline: LazyPipeline, request: RawRequest) -> list[JsonObject]:
+
+def predict_raw(
+    pipeline: LazyPipeline, request: RawRequest, deadline: Deadline | None = None
+) -> list[JsonObject]:
     """Predict raw rows.
 
     Parameters
@@ -21,6 +30,8 @@ def predict_raw(pipeline: LazyPipeline, request: RawRequest) -> list[JsonObject]
         Fitted.
     request : RawRequest
         The rows.
+    deadline : Deadline, optional
+        When the request must be answered; by default there is none.
 
     Returns
     -------
@@ -31,6 +42,8 @@ def predict_raw(pipeline: LazyPipeline, request: RawRequest) -> list[JsonObject]
     ------
     BadRequestError
         If the rows are not of one kind, or the blocks cannot take them.
+    RequestTimeoutError
+        If the time is up before the last rows.
 
     Examples
     --------
@@ -45,13 +58,23 @@ def predict_raw(pipeline: LazyPipeline, request: RawRequest) -> list[JsonObject]
     rows = _raw_table(request.rows)
     if hasattr(rows, "columns"):
         _check_takes_tables(pipeline)
-    try:
-        made = pipeline.decide(rows, budget=request.budget)
-    except (KeyError, TypeError, ValueError) as error:
-        # Whatever a transformer makes of rows that are not what it was fitted on.
-        problem = Problem(("rows",), f"the blocks cannot take these rows: {str(error)[:300]}", "rows")
-        raise BadRequestError(422, [problem]) from error
-    return decision_answers(pipeline.model_, made)
+    deadline = deadline or Deadline(math.inf)
+    n_rows = len(request.rows)
+    # A ranker takes all rows as one query.
+    step = ROWS_PER_CHECK if pipeline.model_.rows_are_independent else n_rows
+    answers: list[JsonObject] = []
+    for begin in range(0, n_rows, step):
+        deadline.check()
+        some = slice(begin, begin + step)
+        try:
+            made = pipeline.decide(
+                rows.iloc[some] if hasattr(rows, "iloc") else rows[some], budget=request.budget
+            )
+        except _REFUSALS as error:
+            problem = Problem(("rows",), f"the blocks cannot take these rows: {str(error)[:300]}", "rows")
+            raise BadRequestError(422, [problem]) from error
+        answers += decision_answers(pipeline.model_, made)
+    return answers
 
 
 def _raw_table(rows: list[Any]) -> Any:

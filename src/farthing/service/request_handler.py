@@ -13,6 +13,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
 from farthing.service import schemas
+from farthing.service.body_room import BodyRoom, HeldBody
 from farthing.service.bulk_predictions import predict_rows
 from farthing.service.eager_coroutine import EagerCoroutine
 from farthing.service.fast_json import encoded
@@ -36,6 +37,9 @@ _MAX_INLINE_BYTES: Final = 2**14
 # What one step counts for at most. A single one that the system interrupted does not move a model to threads;
 # several slow ones in a row do.
 _MAX_COUNTED_SECONDS: Final = 2 * _MAX_INLINE_SECONDS
+
+# Bodies of the largest size that a worker holds at a time.
+_BODIES: Final = 32
 
 RequestKind = (
     type[schemas.NextRequest]
@@ -73,17 +77,21 @@ class RequestHandler:
         self._queue = queue
         self._pace = RefusalPace()
         self._max_body = settings.max_body
+        self._room = BodyRoom(_BODIES * settings.max_body)
         self._limits = Limits(settings.max_seconds, settings.max_rows, settings.strict_categories)
 
     async def next_step(self, name: str, scope: Scope, receive: Receive) -> Answered:
         """Answer with a ``NextAnswer``."""
         deadline = Deadline(self._limits.max_seconds)
         served = self.served_model(name, scope)
-        data = await self._body(schemas.NextRequest, served, scope, receive, deadline)
-        work = partial(self._answer_step, served, data, deadline)
-        if len(data) > _MAX_INLINE_BYTES:
-            return Answered(await self._in_thread(work, deadline), served.version)
-        if served.step_seconds < _MAX_INLINE_SECONDS:
+        with self._room.body() as body:
+            data = await self._body(schemas.NextRequest, served, scope, receive, deadline, held=body)
+            if len(data) > _MAX_INLINE_BYTES:
+                large = partial(self._read_and_answer_step, served, data, deadline)
+                return Answered(await self._in_thread(large, deadline), served.version)
+        request = read_request(data, schemas.NextRequest, served.model, self._limits)
+        work = partial(self._answer_step, served, request, deadline)
+        if _is_plain(request) and served.step_seconds < _MAX_INLINE_SECONDS:
             return Answered(work(), served.version)
         return Answered(await self._queue.run(work, deadline), served.version)
 
@@ -122,10 +130,11 @@ class RequestHandler:
         # Always in a thread: the number of rows is the client's choice.
         deadline = Deadline(self._limits.max_seconds)
         served = self.served_model(name, scope)
-        data = await self._body(kind, served, scope, receive, deadline)
-        work = partial(call, served, data, deadline)
-        if len(data) > _MAX_INLINE_BYTES:
-            return Answered(await self._in_thread(work, deadline), served.version)
+        with self._room.body() as body:
+            data = await self._body(kind, served, scope, receive, deadline, held=body)
+            work = partial(call, served, data, deadline)
+            if len(data) > _MAX_INLINE_BYTES:
+                return Answered(await self._in_thread(work, deadline), served.version)
         return Answered(await self._queue.run(work, deadline), served.version)
 
     async def _in_thread(self, work: Callable[[], bytes], deadline: Deadline) -> bytes:
@@ -138,16 +147,20 @@ class RequestHandler:
 
     # The rest of a call, from the bytes of a body to those of the answer; on the event loop or in a thread.
 
-    def _answer_step(self, served: ServedModel, data: bytes, deadline: Deadline) -> bytes:
+    def _read_and_answer_step(self, served: ServedModel, data: bytes, deadline: Deadline) -> bytes:
         request = read_request(data, schemas.NextRequest, served.model, self._limits)
+        return self._answer_step(served, request, deadline)
+
+    def _answer_step(self, served: ServedModel, request: schemas.NextRequest, deadline: Deadline) -> bytes:
         start = time.perf_counter()
         with self._tracer.work("next", served.name) as note:
             step = next_step(served.model, request, self._limits, deadline)
             note("farthing.spent", step["spent"])
             note("farthing.ask", "" if step["ask"] is None else step["ask"]["feature"])
         taken = time.perf_counter() - start
-        # A moving average: steps grow as walks get longer, and a model may move to threads and back.
-        served.step_seconds += 0.1 * (min(taken, _MAX_COUNTED_SECONDS) - served.step_seconds)
+        if _is_plain(request):
+            # A moving average: steps grow as walks get longer, and a model may move to threads and back.
+            served.step_seconds += 0.1 * (min(taken, _MAX_COUNTED_SECONDS) - served.step_seconds)
         self._metrics.work(served.name, taken)
         if step["ask"] is None:
             self._metrics.spend(served.name, step["spent"])
@@ -176,7 +189,7 @@ class RequestHandler:
         start = time.perf_counter()
         with self._tracer.work("predict_raw", served.name) as note:
             note("farthing.rows", len(request.rows))
-            made = predict_raw(served.pipeline, request)
+            made = predict_raw(served.pipeline, request, deadline)
         self._metrics.work(served.name, time.perf_counter() - start)
         for decision in made:
             self._metrics.spend(served.name, decision["spent"])
@@ -199,11 +212,18 @@ class RequestHandler:
         return encoded(answer)
 
     async def _body(
-        self, kind: RequestKind, served: ServedModel, scope: Scope, receive: Receive, deadline: Deadline
+        self,
+        kind: RequestKind,
+        served: ServedModel,
+        scope: Scope,
+        receive: Receive,
+        deadline: Deadline,
+        *,
+        held: HeldBody,
     ) -> bytes:
         # A slow body counts against the time limit too, or a client could hold a connection forever.
         try:
-            body = EagerCoroutine(self._read_body(kind, served, scope, receive))
+            body = EagerCoroutine(self._read_body(kind, served, scope, receive, held))
             if body.done:
                 return body.result
             async with asyncio.timeout(deadline.left()):
@@ -217,7 +237,7 @@ class RequestHandler:
             ) from None
 
     async def _read_body(
-        self, kind: RequestKind, served: ServedModel, scope: Scope, receive: Receive
+        self, kind: RequestKind, served: ServedModel, scope: Scope, receive: Receive, held: HeldBody
     ) -> bytes:
         """Read a JSON body, up to the size that is allowed; refuse it by its beginning, if that is enough."""
         headers, max_bytes = scope[HEADERS], self._max_body
@@ -237,12 +257,19 @@ class RequestHandler:
             data += message.get("body", b"")
             if len(data) > max_bytes:
                 raise _too_large(max_bytes)
+            if len(data) > _MAX_INLINE_BYTES:
+                held.grow(len(data))
             if not looked_at and len(data) > _MAX_INLINE_BYTES:
                 looked_at = True
                 # If it is refused, the server discards what is still to come.
                 check_beginning(bytes(data), *size_limits(kind, served.model, self._limits))
             if not message.get("more_body", False):
                 return bytes(data)
+
+
+def _is_plain(request: schemas.NextRequest) -> bool:
+    """Return whether a step takes about as long as those before it; panels and reasons look far ahead."""
+    return request.panel is None and request.rounds is None and not request.reasons
 
 
 def _matches(header: bytes, version: str) -> bool:

@@ -35,6 +35,9 @@ _widths: WeakKeyDictionary[BudgetedEstimator, int] = WeakKeyDictionary()
 # Values beyond those of a full request: enough for the names of unknown features to be told.
 _SLACK: Final = 1000
 
+MAX_ANSWER_VALUES: Final = 2_000_000
+"""Values that one answer may hold; they take some 100 MB before they are sent."""
+
 
 def read_request(data: bytes, kind: type[Checked], model: BudgetedEstimator, limits: Limits) -> Checked:
     """Parse and check a body.
@@ -108,6 +111,25 @@ def size_limits(
     return SizeLimits(most, min(most, longest))
 
 
+def max_rows(model: BudgetedEstimator, limits: Limits) -> int:
+    """Return how many rows may go in one request.
+
+    An empty row of ten bytes is answered by a probability for each class, so of a model of many classes
+    fewer rows go than `Limits` allow.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from farthing.forests import BudgetTreeClassifier
+    >>> model = BudgetTreeClassifier().fit(np.arange(2000.0)[:, None], np.arange(2000) // 2)
+    >>> max_rows(model, Limits(max_rows=10_000))
+    1000
+    """
+    # The labels are told with each row.
+    of_row = 2 * len(getattr(model, "classes_", ())) or 1
+    return min(limits.max_rows, max(1, MAX_ANSWER_VALUES // of_row))
+
+
 def _check_lengths(plain: Any, kind: type[Checked], model: BudgetedEstimator, limits: Limits) -> None:
     """Check the number of fields, and the lengths of the lists."""
     if not isinstance(plain, dict):
@@ -122,7 +144,9 @@ def _check_lengths(plain: Any, kind: type[Checked], model: BudgetedEstimator, li
     found = plain.get(name)
     if isinstance(found, list):
         most = (
-            limits.max_rows if kind in (PredictRequest, RawRequest) else len(model.fitted_.questions.columns)
+            max_rows(model, limits)
+            if kind in (PredictRequest, RawRequest)
+            else len(model.fitted_.questions.columns)
         )
         if len(found) > most:
             message = f"{len(found)} {what}; at most {most} go in one request"

@@ -18,6 +18,11 @@ from typing import Final
 
 import uvicorn
 
+try:
+    import resource
+except ImportError:  # on Windows
+    resource = None  # type: ignore[assignment]
+
 from farthing.errors import FileError
 from farthing.service.access import LOOPBACK, Tokens, is_loopback
 from farthing.service.http_protocol import BoundedProtocol
@@ -28,6 +33,8 @@ from farthing.service.settings import Settings
 from farthing.service.supervisor import HANG_SECONDS, START_SECONDS, STARTUP_FAILURE, Supervisor
 
 _PREFIX: Final = "farthing-metrics-"
+# Descriptors beside those of connections that are established: handshakes of TLS, models, counts.
+_OTHER_FILES: Final = 5000
 
 
 def check(settings: Settings) -> ModelStore:
@@ -88,6 +95,7 @@ def serve(settings: Settings, store: ModelStore | None = None) -> None:
     logging.config.dictConfig(configuration(settings.log_level))
     if danger := warning(settings):
         log(logging.WARNING, "no token", advice=danger)
+    allow_open_files(settings.max_connections + _OTHER_FILES)
     with _shared_metrics(settings) as told:
         # Workers are new processes that build their own application, so settings travel in the environment.
         told.to_environment()
@@ -100,6 +108,7 @@ def serve(settings: Settings, store: ModelStore | None = None) -> None:
         config = uvicorn.Config(
             app,  # type: ignore[arg-type]
             factory=told.workers > 1,
+            loop="farthing.service.event_loop:ServingLoop",
             http=BoundedProtocol,
             ws="none",
             host=told.host,
@@ -132,6 +141,17 @@ def run(config: uvicorn.Config, drain_seconds: float) -> None:
         server.run()
     if not server.started:
         raise SystemExit(STARTUP_FAILURE)
+
+
+def allow_open_files(number: int) -> None:
+    """Raise the number of files that this process and its workers may open, as far as the system allows."""
+    if resource is None:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    unlimited = resource.RLIM_INFINITY
+    allowed = number if hard == unlimited else min(number, hard)
+    if soft != unlimited and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
 
 
 @contextlib.contextmanager

@@ -100,6 +100,9 @@ def _replay_rounds(walk: Walk, request: NextRequest, answers: dict[str, object],
     together = {name for names in rounds for name in names}
     alone = {name: value for name, value in answers.items() if name not in together}
     for number, names in enumerate(rounds):
+        if not names:
+            continue
+        deadline.check()
         walk.replay(alone, deadline.check)
         try:
             walk.tell_panel({name: answers[name] for name in names})

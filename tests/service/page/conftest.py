@@ -161,5 +161,6 @@ def page(watched: Any, url: str) -> Iterator[Any]:
 def shoot(page: Any, name: str) -> None:
     """Leave a screenshot in the folder FARTHING_SHOTS; none are made without it."""
     if folder := os.environ.get("FARTHING_SHOTS"):
+        page.evaluate("scrollTo(0, 0)")  # what sticks to the top would cover what is below it
         page.wait_for_timeout(300)
         page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)

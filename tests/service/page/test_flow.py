@@ -65,6 +65,13 @@ def test_by_keys_alone(page: Any) -> None:
     assert text(page, "#spent") == "0.00 CAD"
 
 
+def title_in_sight(page: Any) -> None:
+    """Check that the title of the card is between the strip at the top and the end of the screen."""
+    title, strip = page.locator("#question-title").bounding_box(), page.locator(".strip").bounding_box()
+    assert title["y"] >= strip["y"] + strip["height"]
+    assert title["y"] + title["height"] <= PHONE["viewport"]["height"]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_by_touch_on_a_phone(watched: Any, url: str, scheme: str) -> None:
     with watched(url, "heart", color_scheme=scheme, **PHONE) as page:
@@ -77,14 +84,17 @@ def test_by_touch_on_a_phone(watched: Any, url: str, scheme: str) -> None:
         page.tap('#choices >> text="asymptomatic"')
         page.tap("#continue")
         asked(page, "ca")
+        title_in_sight(page)
         page.tap("#value")
         page.keyboard.type("3")
         page.tap("#continue")
         asked(page, "trestbps")
+        title_in_sight(page)
         page.tap("#value")
         page.keyboard.type("160")
         page.tap("#continue")
         assured(page.locator("#card.decision")).to_be_visible()
+        title_in_sight(page)
         assert text(page, "#spent") == "102.90 CAD"
         shoot(page, f"page-phone-{scheme}-decision")
 

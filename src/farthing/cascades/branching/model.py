@@ -41,6 +41,7 @@ class BranchingCascadeModel(TreeModel, ClassifierModel):
     ends: NDArray[np.int64]
 
     is_one_sum: ClassVar[bool] = False
+    makes_calls: ClassVar[bool] = False
 
     # Predicting.
 

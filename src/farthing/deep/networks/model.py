@@ -46,6 +46,7 @@ class GreedyNetworksModel(ClassifierModel):
 
     #: Whether the selector gives log-odds of shares of the entropy, and not scores of a policy.
     by_value: ClassVar[bool] = False
+    makes_calls: ClassVar[bool] = False
     no_plan: ClassVar[str] = "it evaluates networks, which no plan holds"
 
     @cached_property
@@ -93,8 +94,6 @@ class GreedyNetworksModel(ClassifierModel):
         """Raise ValueError if the fields do not fit together."""
         super().check()
         n_features, n_classes = len(self.schema.names), len(self.classes)
-        if self.costs.calls:
-            raise ValueError("networks make no calls that have prices")
         if len(self.prior) != (1 if n_classes == 2 else n_classes):
             raise ValueError(f"{n_classes} classes do not fit a prior of {len(self.prior)}")
         for name, dtype in (("mean", np.float64), ("scale", np.float64), ("units", np.int64)):

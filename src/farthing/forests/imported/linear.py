@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,8 @@ class ImportedLinearModel(FittedModel):
 
     scores: LinearScores
     link: str
+
+    makes_calls: ClassVar[bool] = False
 
     def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - nothing is random
         """Return a policy that asks for every column in use."""

@@ -28,6 +28,8 @@ class VoteModel(ClassifierModel):
     classes do.
     """
 
+    makes_calls: ClassVar[bool] = False
+
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probabilities of votes of shape (n_rows, n_outputs); a single class is certain."""
         if len(self.classes) == 1:

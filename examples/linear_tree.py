@@ -34,7 +34,7 @@ class LinearTreeModel(ClassifierModel):
     weights: NDArray[np.float64]
     means: NDArray[np.float64]
 
-    def policy(self, seed: int | None = None) -> LinearTreePolicy:  # noqa: ARG002 - not stochastic
+    def policy(self, seed: int | None = None) -> LinearTreePolicy:  # not stochastic
         """Return a fresh walk down the tree. The array calls run it row by row; a fast path is optional."""
         return LinearTreePolicy(self)
 
@@ -63,7 +63,7 @@ class LinearTreePolicy:
         self._answered: set[int] = set()
         self._enter(0)
 
-    def wants(self, ledger: RowLedger) -> int | None:  # noqa: ARG002 - the walk itself keeps the budget
+    def wants(self, ledger: RowLedger) -> int | None:  # the walk itself keeps the budget
         """Return the next column of the node, moving down when the node has all of its columns."""
         while not self._pending:
             self._score = self._node_score()

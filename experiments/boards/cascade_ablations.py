@@ -170,8 +170,8 @@ class HullExits(Exits):
     def between(
         self,
         low: NDArray[np.float64],
-        high: NDArray[np.float64],  # noqa: ARG002 - the signature of the base
-        part: float,  # noqa: ARG002
+        high: NDArray[np.float64],  # the signature of the base
+        part: float,
     ) -> NDArray[np.float64]:
         """Return the thresholds of the lower budget, which are known already."""
         return low
@@ -188,7 +188,7 @@ class Uncalibrated(MiserCascadeClassifier):
 
     def temperatures(
         self,
-        trainer: OutOfFoldTrainer,  # noqa: ARG002 - the signature of the base
+        trainer: OutOfFoldTrainer,  # the signature of the base
         boosters: list[OutOfFoldBooster],
     ) -> NDArray[np.float64]:
         """Return a temperature of 1 for each booster."""

@@ -29,7 +29,7 @@ class CronusOverTrees(CronusRanker):
 
     trees: TreeTerms
 
-    def learned_terms(self, rows: TrainingSet, targets: Floats) -> tuple[TreeTerms, Floats]:  # noqa: ARG002
+    def learned_terms(self, rows: TrainingSet, targets: Floats) -> tuple[TreeTerms, Floats]:
         """Return the trees, and their outputs for the rows."""
         return self.trees, self.trees.terms(rows.values)
 

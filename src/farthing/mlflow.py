@@ -40,7 +40,7 @@ class SpendingModel(PythonModel):
 
     def predict(
         self,
-        context: Any,  # noqa: ARG002 - MLflow gives it
+        context: Any,  # MLflow gives it
         model_input: pd.DataFrame,
         params: Mapping[str, Any] | None = None,
     ) -> pd.DataFrame:

@@ -17,5 +17,5 @@ class UnlabelledValidationMixin(ValidatedMixin):
     Their labels are counted but not used, so classes without training rows are allowed.
     """
 
-    def _validation_target(self, rows: TrainingSet, y: Any) -> NDArray[Any]:  # noqa: ARG002
+    def _validation_target(self, rows: TrainingSet, y: Any) -> NDArray[Any]:
         return np.zeros(len(column_or_1d(y)), dtype=np.int64)

@@ -37,7 +37,7 @@ class BatchOutputs(ABC):
         *,
         budget: NDArray[np.float64] | None = None,
         seeds: NDArray[np.int64] | None = None,
-        n_threads: int = 1,  # noqa: ARG002 - walks are sequential
+        n_threads: int = 1,  # walks are sequential
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Predict many rows, by default each by a walk of its own.
 
@@ -112,7 +112,7 @@ class BatchOutputs(ABC):
         *,
         budget: NDArray[np.float64] | None = None,
         seeds: NDArray[np.int64] | None = None,
-        n_threads: int = 1,  # noqa: ARG002 - walks are sequential
+        n_threads: int = 1,  # walks are sequential
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Predict many rows within caps of further resources, each by a walk of its own.
 
@@ -168,7 +168,7 @@ class BatchOutputs(ABC):
         for variant, budget in zip(variants, budgets, strict=True):
             yield variant.outputs(values, budget=budget, n_threads=n_threads)
 
-    def shared_outputs(self, values: NDArray[np.floating], *, n_threads: int = 1) -> SharedOutputs | None:  # noqa: ARG002
+    def shared_outputs(self, values: NDArray[np.floating], *, n_threads: int = 1) -> SharedOutputs | None:
         """Return a function that predicts the same rows by any model of the same fit, moved to any budget.
 
         Unlike `outputs_of_variants` it need not know the models in advance. Models whose variants share

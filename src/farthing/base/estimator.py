@@ -315,7 +315,7 @@ class BudgetedEstimator(Annotating, ABC):
             raise RepriceError(f"{type(self).__name__} cannot be moved to other prices: {error}") from None
         return aimed.variant({"costs": sheet.without_calls()}, replace(model, certificate=None))
 
-    def repriced(self, costs: CostSheet) -> FittedModel:  # noqa: ARG002
+    def repriced(self, costs: CostSheet) -> FittedModel:
         """Return the fitted model at other prices, see `reprice`; by default a RepriceError."""
         raise RepriceError(
             "it keeps no held-out scores to choose by. Fit it again, or measure what the same purchases "

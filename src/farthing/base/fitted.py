@@ -187,7 +187,7 @@ class FittedModel(ModelFields, BatchOutputs):
         """Return probabilities (n_rows, n_classes) or values (n_rows,) of the outputs of a `Stand`."""
         return self.conclude(outputs)
 
-    def label_shares(self, stands: Sequence[Stand]) -> NDArray[np.float64] | None:  # noqa: ARG002
+    def label_shares(self, stands: Sequence[Stand]) -> NDArray[np.float64] | None:
         """Return what the trees that rows have walked say of the labels of such rows.
 
         Parameters

@@ -57,7 +57,7 @@ class RankerMixin(BudgetedEstimator):
         """
         return ndcg(y, self._ranking_scores(X, qid, budget), qid=qid, k=self.k if k is None else k)
 
-    def _ranking_scores(self, X: Any, qid: Any, budget: Any) -> NDArray[np.float64]:  # noqa: ARG002
+    def _ranking_scores(self, X: Any, qid: Any, budget: Any) -> NDArray[np.float64]:
         """Return the scores of documents, shape (n_rows,); those of a row may depend on its query."""
         return self.predict(X, budget=budget)
 

@@ -104,7 +104,7 @@ class TreeModel(FittedModel):
         """
         return explained_shares(self.forest, self.node_scores())
 
-    def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - trees are not stochastic
+    def policy(self, seed: int | None = None) -> Policy:  # trees are not stochastic
         """Return a policy that walks the trees one after another."""
         if self.costs.calls:
             return PaidTrees(self.predictor, [self.forest.n_trees], [self.costs.n_columns])
@@ -123,7 +123,7 @@ class TreeModel(FittedModel):
         values: NDArray[np.floating],
         *,
         budget: NDArray[np.float64] | None = None,
-        seeds: NDArray[np.int64] | None = None,  # noqa: ARG002
+        seeds: NDArray[np.int64] | None = None,
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Predict many rows in the compiled core; see `FittedModel.outputs`."""

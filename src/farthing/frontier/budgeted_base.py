@@ -383,7 +383,7 @@ class BudgetedBase(OtherBudgets):
             **options,
         )
 
-    def _learn(self, rows: TrainingSet) -> FittedModel:  # noqa: ARG002 - the sweep needs the table itself
+    def _learn(self, rows: TrainingSet) -> FittedModel:  # the sweep needs the table itself
         raise TypeError(
             f"{type(self).__name__} learns through the fit of the model it chooses; call its fit first, "
             "and pass the fitted model to the estimator that needs it"

@@ -131,7 +131,7 @@ class ChosenModel(FittedModel):
         *,
         budget: NDArray[np.float64] | None = None,
         seeds: NDArray[np.int64] | None = None,
-        n_threads: int = 1,  # noqa: ARG002 - the inner model has its own number of jobs
+        n_threads: int = 1,  # the inner model has its own number of jobs
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Answer many rows as the inner models do; see `FittedModel.outputs`."""
         found = self._outputs_of(self.model, values, budget, seeds)

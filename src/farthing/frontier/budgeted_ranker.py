@@ -121,5 +121,5 @@ class BudgetedRanker(RankerMixin, BudgetedRegressor):
     def _free_model(self, sheet: CostSheet) -> BudgetedEstimator:
         return GreedyMiserRanker(costs=sheet)
 
-    def _check_weighed(self, X: Any) -> None:  # noqa: ARG002
+    def _check_weighed(self, X: Any) -> None:
         raise ValueError(f"{type(self).__name__} takes one budget, of the costs; got {self.budget!r}")

@@ -98,7 +98,7 @@ class BudgetedRegressor(BudgetedBase, ContractRegressor):
     def _chosen_model(
         self,
         header: dict[str, Any],
-        rows: SweepRows,  # noqa: ARG002 - values need no calibration
+        rows: SweepRows,  # values need no calibration
     ) -> ChosenModel:
         model = header["model"]
         prior = np.atleast_1d(model.fitted_.conclude(model.fitted_.prior[np.newaxis])[0])

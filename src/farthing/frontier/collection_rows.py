@@ -86,7 +86,7 @@ class CollectionRows(SweepRows):
         for (params, variant), decided in zip(model.variants(), zip(*parts, strict=True), strict=True):
             yield params, variant, _joined(list(decided))
 
-    def decider(self, model: BudgetedEstimator, cap: float | None) -> Callable[[Any], Decisions]:  # noqa: ARG002
+    def decider(self, model: BudgetedEstimator, cap: float | None) -> Callable[[Any], Decisions]:
         """Return what gives the decisions of a model of the same fit."""
         return lambda moved: self.decide(moved, cap)
 

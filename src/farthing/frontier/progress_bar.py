@@ -134,7 +134,7 @@ def _bar(left: Any) -> Any:
     from rich.text import Text  # noqa: PLC0415
 
     class TimeLeftColumn(ProgressColumn):
-        def render(self, task: Any) -> Text:  # noqa: ARG002 - the estimate is not rich's
+        def render(self, task: Any) -> Text:  # the estimate is not rich's
             return Text(left())
 
     return Bar(

@@ -25,7 +25,7 @@ class Replay(BaseEstimator):  # type: ignore[misc]
     asked_labels = False
     """Whether a scorer has asked for predictions."""
 
-    def fit(self, X: Any, y: Any) -> Replay:  # noqa: ARG002 - scorers want it to be there
+    def fit(self, X: Any, y: Any) -> Replay:  # scorers want it to be there
         """Do nothing."""
         return self
 

@@ -56,18 +56,18 @@ class Scorer(ABC):
         """Return the standard error alone."""
         return self(evaluation)[1]
 
-    def loss(self, evaluation: Evaluation) -> float:  # noqa: ARG002 - most scores have none
+    def loss(self, evaluation: Evaluation) -> float:  # most scores have none
         """Return a smoother measure, smaller is better, to separate nearly equal scores; NaN if none."""
         return math.nan
 
-    def of_rows(self, evaluation: Evaluation) -> Floats | None:  # noqa: ARG002 - not every score has them
+    def of_rows(self, evaluation: Evaluation) -> Floats | None:  # not every score has them
         """Return a value of each row whose mean is the score, shape (n_rows,); None if there is none.
 
         For a score that is not a mean over rows they are its linear part: the mean moves as the score does.
         """
         return None
 
-    def losses_of_rows(self, evaluation: Evaluation) -> Floats | None:  # noqa: ARG002
+    def losses_of_rows(self, evaluation: Evaluation) -> Floats | None:
         """Return the ``loss`` of each row, shape (n_rows,); None if there is none."""
         return None
 

@@ -124,7 +124,7 @@ class ModelLedger:
         self.owned = grown.owned
         return grown
 
-    def prediction_budget(self, budget: float, evaluation_cost: float) -> float:  # noqa: ARG002
+    def prediction_budget(self, budget: float, evaluation_cost: float) -> float:
         """Return the budget of each row at prediction: that of the model."""
         return budget
 

@@ -137,7 +137,7 @@ class LinearScores:
     def outputs(
         self,
         values: NDArray[np.floating],
-        n_threads: int = 1,  # noqa: ARG002 - sums are short
+        n_threads: int = 1,  # sums are short
     ) -> tuple[Floats, NDArray[np.bool_]]:
         """Return scores (n_rows, n_outputs) and acquired (n_rows, n_features) of an encoded table."""
         scores = np.tile(self.intercept, (len(values), 1))
@@ -175,7 +175,7 @@ class _LinearScorer:
     def __init__(self, model: LinearScores) -> None:
         self._model = model
 
-    def __call__(self, values: NDArray[np.floating], refused: frozenset[int] = frozenset()) -> Floats:  # noqa: ARG002
+    def __call__(self, values: NDArray[np.floating], refused: frozenset[int] = frozenset()) -> Floats:
         return self._model.outputs(values)[0]
 
 
@@ -187,7 +187,7 @@ class _LinearPolicy:
         self._left = model.used.tolist()
         self._values = np.full(model.n_features, np.nan)
 
-    def wants(self, ledger: RowLedger) -> int | None:  # noqa: ARG002 - all are needed, whatever they cost
+    def wants(self, ledger: RowLedger) -> int | None:  # all are needed, whatever they cost
         return self._left[0] if self._left else None
 
     def hear(self, column: int, value: float) -> None:

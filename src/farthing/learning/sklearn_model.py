@@ -179,7 +179,7 @@ class SklearnModel:
     def outputs(
         self,
         values: NDArray[np.floating],
-        seeds: NDArray[np.int64] | None = None,  # noqa: ARG002 - scikit-learn predicts without seeds
+        seeds: NDArray[np.int64] | None = None,  # scikit-learn predicts without seeds
     ) -> tuple[Floats, NDArray[np.bool_]]:
         """Return probabilities of the model's classes, and what each row acquires: all of its columns."""
         return self.probabilities(values), self.acquires(values)
@@ -196,7 +196,7 @@ class SklearnModel:
         costs: CostSheet,
         budget: Floats,
         acquired: NDArray[np.bool_],
-        refused: NDArray[np.bool_],  # noqa: ARG002 - what was refused once cannot be afforded now
+        refused: NDArray[np.bool_],  # what was refused once cannot be afforded now
     ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
         """Answer the rows that can pay for all columns at once; see `Answering.outputs_within`."""
         whole = acquired.copy()
@@ -212,7 +212,7 @@ class SklearnModel:
         """Nothing is paid for within the model."""
         return {}
 
-    def policy(self, n_features: int, seed: int | None, first_call: int) -> SklearnPolicy:  # noqa: ARG002
+    def policy(self, n_features: int, seed: int | None, first_call: int) -> SklearnPolicy:
         """Return a fresh policy for one row of ``n_features`` columns."""
         return SklearnPolicy(self, n_features)
 

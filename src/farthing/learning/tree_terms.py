@@ -150,7 +150,7 @@ class _Constant:
     def __init__(self, intercept: Floats) -> None:
         self._intercept = intercept
 
-    def __call__(self, values: NDArray[np.floating], refused: frozenset[int] = frozenset()) -> Floats:  # noqa: ARG002
+    def __call__(self, values: NDArray[np.floating], refused: frozenset[int] = frozenset()) -> Floats:
         return np.tile(self._intercept, (len(values), 1))
 
 

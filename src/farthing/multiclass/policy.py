@@ -66,7 +66,7 @@ class OneVsRestPolicy:
         else:
             self._walk.miss()
 
-    def refuse(self, column: int) -> None:  # noqa: ARG002 - the current model asked for it
+    def refuse(self, column: int) -> None:  # the current model asked for it
         """Pass a refusal on to the current model."""
         assert self._walk is not None
         self._walk.refuse()

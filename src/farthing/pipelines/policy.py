@@ -60,7 +60,7 @@ class PipelinePolicy:
         else:
             self._walk.miss()
 
-    def refuse(self, column: int) -> None:  # noqa: ARG002 - the model wants an output of it
+    def refuse(self, column: int) -> None:  # the model wants an output of it
         """Refuse the output that the model wants."""
         assert self._walk is not None
         # Not the outputs of a missing value: an imputer would invent one that nobody measured.

@@ -39,13 +39,13 @@ class Tracer:
 
     def request(
         self,
-        method: str,  # noqa: ARG002
-        headers: Mapping[bytes, bytes],  # noqa: ARG002
+        method: str,
+        headers: Mapping[bytes, bytes],
     ) -> AbstractContextManager[Span]:
         """Enclose a request in a span."""
         return _NO_REQUEST
 
-    def work(self, call: str, model: str) -> AbstractContextManager[Any]:  # noqa: ARG002
+    def work(self, call: str, model: str) -> AbstractContextManager[Any]:
         """Enclose the work of a call of a model in a span; gives a function that sets an attribute."""
         return _NO_WORK
 

@@ -57,7 +57,7 @@ class OtherFrameSource:
         """Return the column at a position."""
         return OtherFrameColumn(self.frame[:, position])
 
-    def floats(self, positions: Sequence[int]) -> NDArray[np.floating[Any]] | None:  # noqa: ARG002
+    def floats(self, positions: Sequence[int]) -> NDArray[np.floating[Any]] | None:
         """Return None: such frames store their columns separately."""
         return None
 

@@ -114,7 +114,7 @@ class PartTable(PreparedTable):
             None if contents is None else contents[rows],
         )
 
-    def take(self, rows: NDArray[Any]) -> PreparedTable:  # noqa: ARG002
+    def take(self, rows: NDArray[Any]) -> PreparedTable:
         """Raise TableError: what is learned from some rows only needs bins of its own."""
         self._refuse("a choice of rows")
 

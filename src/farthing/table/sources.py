@@ -233,7 +233,7 @@ class MappingSource:
         values[:] = self.columns[position]
         return ArrayColumn(values)
 
-    def floats(self, positions: Sequence[int]) -> NDArray[np.floating[Any]] | None:  # noqa: ARG002
+    def floats(self, positions: Sequence[int]) -> NDArray[np.floating[Any]] | None:
         """Return None: lists are never one array."""
         return None
 
@@ -298,7 +298,7 @@ class PolarsSource:
         """Return the column at a position."""
         return PolarsColumn(self.frame.to_series(position))
 
-    def floats(self, positions: Sequence[int]) -> NDArray[np.floating[Any]] | None:  # noqa: ARG002
+    def floats(self, positions: Sequence[int]) -> NDArray[np.floating[Any]] | None:
         """Return None: polars stores its columns separately."""
         return None
 

@@ -87,7 +87,7 @@ class ForestPolicy:
         """Return a policy with the trees, scores and sums of a predictor."""
         return cls(ready.forest, ready.scores, single_sums=ready.single_sums, predictor=ready)
 
-    def wants(self, ledger: RowLedger) -> int | None:  # noqa: ARG002 - the path through a tree does not depend on prices
+    def wants(self, ledger: RowLedger) -> int | None:  # the path through a tree does not depend on prices
         """Return the column that the first unfinished tree tests next, None after the last tree."""
         if self._descended_to != self.end:
             self._descend()
@@ -172,7 +172,7 @@ class ForestPolicy:
         self,
         column: int,
         answers: Sequence[float],
-        ledger: RowLedger,  # noqa: ARG002 - as in `wants`
+        ledger: RowLedger,  # as in `wants`
     ) -> Foresight:
         """Return where each of some answers to the question would lead to; the policy is left as it is."""
         outputs, nodes, trees, columns = foresee(

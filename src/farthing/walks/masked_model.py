@@ -91,8 +91,8 @@ class MaskedModel:
         masked_features: Any,
         feature_mask: Any,
         selection_mask: Any = None,
-        label: Any = None,  # noqa: ARG002 - the protocol passes it to methods that cheat
-        feature_shape: Any = None,  # noqa: ARG002 - all axes but the first are of features
+        label: Any = None,  # the protocol passes it to methods that cheat
+        feature_shape: Any = None,  # all axes but the first are of features
     ) -> Integers:
         """Return what each row wants next.
 
@@ -120,8 +120,8 @@ class MaskedModel:
         self,
         masked_features: Any,
         feature_mask: Any,
-        label: Any = None,  # noqa: ARG002 - as above
-        feature_shape: Any = None,  # noqa: ARG002
+        label: Any = None,  # as above
+        feature_shape: Any = None,
         *,
         selection_mask: Any = None,
     ) -> Floats:

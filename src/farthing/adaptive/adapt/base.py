@@ -140,8 +140,8 @@ class AdaptClassifier(GuaranteedMixin, UnlabelledValidationMixin, ContractClassi
     def _best(
         self,
         found: list[AdaptModel],
-        rows: TrainingSet,  # noqa: ARG002 - one start, one system
-        problem: Problem,  # noqa: ARG002
+        rows: TrainingSet,  # one start, one system
+        problem: Problem,
     ) -> AdaptModel:
         """Return the best of the systems that were learned from several starts."""
         return found[0]
@@ -194,7 +194,7 @@ class AdaptClassifier(GuaranteedMixin, UnlabelledValidationMixin, ContractClassi
         check_is_fitted(self)
         return self.variant({}, self.fitted_.at(threshold))
 
-    def guarantee_ladder(self, guarantee: Guarantee) -> Ladder:  # noqa: ARG002 - the same for all
+    def guarantee_ladder(self, guarantee: Guarantee) -> Ladder:  # the same for all
         """Return the models of all thresholds of `variants`, from the gate that sends no row to all rows."""
         thresholds = np.unique(self.fitted_.send_thresholds)[::-1].tolist()
         between = [(low + high) / 2 for high, low in pairwise(thresholds) if np.isfinite(low + high)]

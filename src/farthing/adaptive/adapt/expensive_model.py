@@ -155,7 +155,7 @@ class FarthingAnswers:
         probabilities = model.conclude(model.settle(progress.outputs, asks))
         return probabilities, progress.acquired, answered
 
-    def policy(self, n_features: int, seed: int | None, first_call: int) -> ExpensivePolicy:  # noqa: ARG002
+    def policy(self, n_features: int, seed: int | None, first_call: int) -> ExpensivePolicy:
         """Return a fresh policy for one row, in whose ledger the model's calls begin at a place."""
         return _FarthingPolicy(self.fitted, seed, first_call)
 
@@ -178,7 +178,7 @@ class _FarthingPolicy:
         self._account = RowLedger(model.costs, model.budget)
         self._ended = False
 
-    def wants(self, ledger: RowLedger) -> int | None:  # noqa: ARG002 - it goes by its own account
+    def wants(self, ledger: RowLedger) -> int | None:  # it goes by its own account
         while (column := self._policy.wants(self._account)) is not None:
             if self._account.affords(column):
                 return column if column < self._n_columns else column + self._shift

@@ -49,7 +49,7 @@ class DevicePolicy:
         self._received = np.zeros((1, n_devices), dtype=np.bool_)
         self._next = 0
 
-    def wants(self, ledger: RowLedger) -> int | None:  # noqa: ARG002 - all are asked, whatever they cost
+    def wants(self, ledger: RowLedger) -> int | None:  # all are asked, whatever they cost
         """Return the next device; None at the end."""
         return self._next if self._next < self._received.shape[1] else None
 

@@ -163,7 +163,7 @@ class EdgeRegressor(EdgeBase, ContractRegressor):
     }
     fitted_: EdgeRegressorModel
 
-    def _loss_of(self, rows: TrainingSet) -> LossOf:  # noqa: ARG002 - the same for all rows
+    def _loss_of(self, rows: TrainingSet) -> LossOf:  # the same for all rows
         def loss_of(target: NDArray[Any], shares: Floats) -> Loss:
             def loss(scores: Floats) -> tuple[float, Floats]:
                 residual = scores[:, 0] - target

@@ -95,8 +95,8 @@ class EdgeModel(FittedModel):
         values: NDArray[np.floating],
         *,
         budget: NDArray[np.float64] | None = None,
-        seeds: NDArray[np.int64] | None = None,  # noqa: ARG002 - devices are not stochastic
-        n_threads: int = 1,  # noqa: ARG002 - sums are short
+        seeds: NDArray[np.int64] | None = None,  # devices are not stochastic
+        n_threads: int = 1,  # sums are short
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Answer many rows; acquired is (n_rows, n_devices)."""
         messages = self.messages(values)
@@ -115,7 +115,7 @@ class EdgeModel(FittedModel):
         ]
         return MessagePlan(tuple(devices), self.prior)
 
-    def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - devices are not stochastic
+    def policy(self, seed: int | None = None) -> Policy:  # devices are not stochastic
         """Return a walk over all devices, in order."""
         return DevicePolicy(self.prior, len(self.devices))
 
@@ -139,7 +139,7 @@ class EdgeModel(FittedModel):
             fall_factor=fall_factor,
         )
 
-    def outputs_capped(self, *args: Any, **options: Any) -> Any:  # noqa: ARG002
+    def outputs_capped(self, *args: Any, **options: Any) -> Any:
         """Raise ValueError: array calls over devices know no caps of further resources."""
         raise ValueError("devices take no caps of further resources in array calls; give a number as budget")
 

@@ -177,7 +177,7 @@ class Purchases:
         self,
         edges: NDArray[np.float64],
         costs: NDArray[np.float64],
-        trees: Sequence[tuple[int, ...]],  # noqa: ARG002 - for subclasses
+        trees: Sequence[tuple[int, ...]],  # for subclasses
     ) -> NDArray[np.float64]:
         """Score the candidates; ``trees`` are the columns of the last ones."""
         return self._checked(self._rule, edges, costs)

@@ -110,7 +110,7 @@ class AdaBoostRSModel(VoteModel):
             has_voted |= samples > 0
         return np.where(has_voted[:, np.newaxis], outputs, self.prior), acquired
 
-    def settle(self, outputs: NDArray[np.float64], looked: NDArray[np.bool_]) -> NDArray[np.float64]:  # noqa: ARG002
+    def settle(self, outputs: NDArray[np.float64], looked: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return the outputs as they are: they have the prior already; see `VotePolicy.output`."""
         return outputs
 

@@ -127,7 +127,7 @@ class GreedyMiserRanker(ValidatedRankerMixin, GreedyMiser, ContractRegressor):
             return SQUARED
         return lambdamart(rows.qid, len(rows), self.n_threads())
 
-    def _validation_loss(self, loss: Loss, rows: TrainingSet, scores: NDArray[np.float64]) -> float:  # noqa: ARG002
+    def _validation_loss(self, loss: Loss, rows: TrainingSet, scores: NDArray[np.float64]) -> float:
         # NDCG rather than the training loss, whose values have no scale with lambdamart.
         seen = rows.weights > 0
         if not seen.any() and peers() is not None:  # others have validation queries

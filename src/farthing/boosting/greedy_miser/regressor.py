@@ -50,5 +50,5 @@ class GreedyMiserRegressor(UnorderedMixin, GreedyMiser, ContractRegressor):
     model_type = GreedyMiserRegressorModel
     fitted_: GreedyMiserRegressorModel
 
-    def _loss(self, rows: TrainingSet) -> Loss:  # noqa: ARG002
+    def _loss(self, rows: TrainingSet) -> Loss:
         return SQUARED

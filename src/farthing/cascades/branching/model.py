@@ -45,7 +45,7 @@ class BranchingCascadeModel(TreeModel, ClassifierModel):
 
     # Predicting.
 
-    def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - trees are not stochastic
+    def policy(self, seed: int | None = None) -> Policy:  # trees are not stochastic
         """Return a walk down the routes and through the purchases of a branch."""
         return BranchPolicy(self)
 
@@ -62,7 +62,7 @@ class BranchingCascadeModel(TreeModel, ClassifierModel):
         values: NDArray[np.floating],
         *,
         budget: Floats | None = None,
-        seeds: NDArray[np.int64] | None = None,  # noqa: ARG002
+        seeds: NDArray[np.int64] | None = None,
         n_threads: int = 1,
     ) -> tuple[Floats, NDArray[np.bool_]]:
         """Answer many rows, branch by branch; see `FittedModel.outputs`."""

@@ -53,7 +53,7 @@ class ForestBank:
         """Columns of the table that the items read."""
         return self.forest.n_features
 
-    def n_scores(self, place: int) -> int:  # noqa: ARG002 - all items have as many
+    def n_scores(self, place: int) -> int:  # all items have as many
         """Return the number of scores of an item."""
         return self.forest.n_outputs
 
@@ -142,7 +142,7 @@ class LinearBank:
         self,
         place: int,
         values: NDArray[np.floating],
-        refused: Refused = frozenset(),  # noqa: ARG002 - a term without a value is zero in any case
+        refused: Refused = frozenset(),  # a term without a value is zero in any case
         n_threads: int = 1,
     ) -> Floats:
         """Return the scores of an item, shape (n_rows, n_outputs)."""
@@ -200,8 +200,8 @@ class SklearnBank:
         self,
         place: int,
         values: NDArray[np.floating],
-        refused: Refused = frozenset(),  # noqa: ARG002 - for these models a refused value is missing
-        n_threads: int = 1,  # noqa: ARG002
+        refused: Refused = frozenset(),  # for these models a refused value is missing
+        n_threads: int = 1,
     ) -> Floats:
         """Return the scores of an item, shape (n_rows, n_models)."""
         return np.column_stack([sklearn_score(model, values) for model in self.items[place]])
@@ -211,8 +211,8 @@ class SklearnBank:
         place: int,
         values: NDArray[np.floating],
         classes: NDArray[Any],
-        refused: Refused = frozenset(),  # noqa: ARG002
-        n_threads: int = 1,  # noqa: ARG002
+        refused: Refused = frozenset(),
+        n_threads: int = 1,
     ) -> Floats:
         """Return the probability of each class by an item that is one classifier, (n_rows, n_classes)."""
         (model,) = self.items[place]

@@ -196,7 +196,7 @@ class StateGraphClassifier(AnyBudgetMixin, ValidatedMixin, ContractClassifier):
 
     # Other budgets.
 
-    def model_at(self, cap: float | None, budget_kind: BudgetKind) -> StateGraphModel:  # noqa: ARG002
+    def model_at(self, cap: float | None, budget_kind: BudgetKind) -> StateGraphModel:
         """Return the fitted model of another mean budget, which shares what was learned."""
         return self.fitted_.at(cap)
 

@@ -161,7 +161,7 @@ class StateGraphModel(ClassifierModel):
 
     no_plan: ClassVar[str] = "its policies may be any scikit-learn model"
 
-    def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - not stochastic
+    def policy(self, seed: int | None = None) -> Policy:  # not stochastic
         """Return a walk from state to state."""
         return GraphPolicy(self)
 
@@ -170,7 +170,7 @@ class StateGraphModel(ClassifierModel):
         values: NDArray[np.floating],
         *,
         budget: NDArray[np.float64] | None = None,
-        seeds: NDArray[np.int64] | None = None,  # noqa: ARG002
+        seeds: NDArray[np.int64] | None = None,
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Answer many rows, state by state; see `FittedModel.outputs`."""

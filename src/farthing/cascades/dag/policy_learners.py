@@ -189,7 +189,7 @@ class TreePolicies:
         self,
         parts: Sequence[Sequence[Forest]],
         n_scores: int,
-        n_features: int,  # noqa: ARG002 - the trees know it
+        n_features: int,  # the trees know it
     ) -> ForestBank:
         """Return the boosters in one forest, each adding to its own output."""
         joined = [
@@ -235,8 +235,8 @@ class LinearPolicies:
     def bank(
         self,
         parts: Sequence[Sequence[LinearScores]],
-        n_scores: int,  # noqa: ARG002 - each policy has its own number
-        n_features: int,  # noqa: ARG002 - the scores know it
+        n_scores: int,  # each policy has its own number
+        n_features: int,  # the scores know it
     ) -> LinearBank:
         """Return the regressions of each policy over the same terms."""
         return LinearBank(
@@ -284,14 +284,14 @@ class SklearnPolicies:
             scores[fold.held_out] = sklearn_score(model, rows.values[fold.held_out], at_once=True)
         return whole, scores
 
-    def constant(self, evidence: Evidence, score: float) -> float:  # noqa: ARG002
+    def constant(self, evidence: Evidence, score: float) -> float:
         """Return the score itself."""
         return score
 
     def bank(
         self,
         parts: Sequence[Sequence[SklearnModel | float]],
-        n_scores: int,  # noqa: ARG002 - each policy has its own number
+        n_scores: int,  # each policy has its own number
         n_features: int,
     ) -> SklearnBank:
         """Return the copies as they are."""

@@ -74,7 +74,7 @@ class FilterTree:
         """Return the number of matches: one fewer than actions."""
         return n_actions - 1
 
-    def offsets(self, unit: float) -> tuple[float, ...]:  # noqa: ARG002 - log-odds have no unit
+    def offsets(self, unit: float) -> tuple[float, ...]:  # log-odds have no unit
         """Return thresholds of the last match's log-odds."""
         return _LOG_ODDS
 

@@ -181,7 +181,7 @@ class EarlyExitClassifier(OnePassMixin, GuaranteedMixin, EarlyExitBase, PricedEr
             return super().fit(X, y, sample_weight, **options)
         return self.wrap(self._unfitted().fit(X, y, sample_weight, **options))
 
-    def guarantee_ladder(self, guarantee: Guarantee) -> Ladder:  # noqa: ARG002 - the same for all
+    def guarantee_ladder(self, guarantee: Guarantee) -> Ladder:  # the same for all
         """Return the models of thresholds from 0, where all rows leave at once, to 1, where none does."""
 
         def make(threshold: float) -> EarlyExitClassifier:

@@ -37,7 +37,7 @@ class EarlyExitClassifierModel(EarlyExitModel, PricedErrorsModel):
 
     threshold: float
 
-    def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - trees are not stochastic
+    def policy(self, seed: int | None = None) -> Policy:  # trees are not stochastic
         """Return a walk from exit to exit."""
         return ExitPolicy(self)
 
@@ -57,7 +57,7 @@ class EarlyExitClassifierModel(EarlyExitModel, PricedErrorsModel):
         values: NDArray[np.floating],
         *,
         budget: NDArray[np.float64] | None = None,
-        seeds: NDArray[np.int64] | None = None,  # noqa: ARG002
+        seeds: NDArray[np.int64] | None = None,
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Answer many rows, exit by exit; see `FittedModel.outputs`."""

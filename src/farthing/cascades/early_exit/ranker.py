@@ -207,7 +207,7 @@ class EarlyExitRanker(RankerMixin, EarlyExitBase, ContractRegressor):
         *,
         qid: Any = None,
         budget: Any = None,
-        seeds: Any = None,  # noqa: ARG002 - trees are not stochastic
+        seeds: Any = None,  # trees are not stochastic
         refused: Any = None,
     ) -> Decisions:
         """Score, and return what was acquired and paid, in one pass; parameters as in `predict`.

@@ -31,7 +31,7 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
 
     no_plan: ClassVar[str] = "whether a document leaves depends on the other documents of its query"
 
-    def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - trees are not stochastic
+    def policy(self, seed: int | None = None) -> Policy:  # trees are not stochastic
         """Return the policy of a query of one document, which never leaves."""
         return WholeQueryPolicy(self) if self.costs.calls else ForestPolicy.of(self.inner.predictor)
 
@@ -40,7 +40,7 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
         values: NDArray[np.floating],
         *,
         budget: NDArray[np.float64] | None = None,
-        seeds: NDArray[np.int64] | None = None,  # noqa: ARG002
+        seeds: NDArray[np.int64] | None = None,
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Score the documents of one query; see `FittedModel.outputs`."""
@@ -52,7 +52,7 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
         refused: NDArray[np.bool_],
         *,
         budget: NDArray[np.float64] | None = None,
-        seeds: NDArray[np.int64] | None = None,  # noqa: ARG002
+        seeds: NDArray[np.int64] | None = None,
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Score the documents of one query, some of whose entries are refused."""

@@ -39,7 +39,7 @@ class Readout(ABC):
         """Return the values that thresholds apply to, shape (n_rows,): by default the output of the gate."""
         return outputs[:, -1]
 
-    def as_data(self, place: int) -> plans.Readout:  # noqa: ARG002
+    def as_data(self, place: int) -> plans.Readout:
         """Return `read` as data."""
         return plans.Readout()
 
@@ -61,7 +61,7 @@ class NumberReadout(Readout):
     array([4.])
     """
 
-    def read(self, place: int, scores: Floats) -> Floats:  # noqa: ARG002
+    def read(self, place: int, scores: Floats) -> Floats:
         """Return the scores as they are."""
         return scores
 

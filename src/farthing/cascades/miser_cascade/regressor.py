@@ -123,15 +123,15 @@ class MiserCascadeRegressor(UnorderedMixin, MiserCascadeBase[NumberReadout], Con
             n_jobs=n_jobs,
         )
 
-    def _loss(self, rows: TrainingSet) -> Loss:  # noqa: ARG002
+    def _loss(self, rows: TrainingSet) -> Loss:
         return SQUARED
 
     def _readout(
         self,
-        trainer: OutOfFoldTrainer,  # noqa: ARG002 - numbers need no calibration
-        boosters: list[OutOfFoldBooster],  # noqa: ARG002
+        trainer: OutOfFoldTrainer,  # numbers need no calibration
+        boosters: list[OutOfFoldBooster],
     ) -> NumberReadout:
         return NumberReadout()
 
-    def _make_model(self, readout: NumberReadout, fields: dict[str, Any]) -> MiserCascadeRegressorModel:  # noqa: ARG002
+    def _make_model(self, readout: NumberReadout, fields: dict[str, Any]) -> MiserCascadeRegressorModel:
         return MiserCascadeRegressorModel(**fields)

@@ -78,7 +78,7 @@ class StagedModel(TreeModel):
 
     # Predicting.
 
-    def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - trees are not stochastic
+    def policy(self, seed: int | None = None) -> Policy:  # trees are not stochastic
         """Return a walk from stage to stage."""
         return StagePolicy(self)
 
@@ -104,7 +104,7 @@ class StagedModel(TreeModel):
         values: NDArray[np.floating],
         *,
         budget: Floats | None = None,
-        seeds: NDArray[np.int64] | None = None,  # noqa: ARG002
+        seeds: NDArray[np.int64] | None = None,
         n_threads: int = 1,
     ) -> tuple[Floats, NDArray[np.bool_]]:
         """Answer many rows, stage by stage; see `FittedModel.outputs`."""

@@ -53,7 +53,7 @@ class ScoreTreeModel(FittedModel):
         """Return the model of another tree."""
         return replace(self, level=level, budget=None if self.budget is None else float(self.caps[level]))
 
-    def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - not stochastic
+    def policy(self, seed: int | None = None) -> Policy:  # not stochastic
         """Return a fresh walk down the tree."""
         return ScoreTreePolicy(self)
 
@@ -74,11 +74,11 @@ class ScoreTreeModel(FittedModel):
         )
         return StationPlan(stations, self.prior)
 
-    def readout_of(self, node: int) -> Readout:  # noqa: ARG002
+    def readout_of(self, node: int) -> Readout:
         """Return `read_out` as data."""
         return Readout()
 
-    def read_out(self, node: int, scores: Floats) -> Floats:  # noqa: ARG002
+    def read_out(self, node: int, scores: Floats) -> Floats:
         """Return the raw outputs of rows that end at a node, by default its scores, (n_rows, n_outputs)."""
         return scores
 
@@ -100,8 +100,8 @@ class ScoreTreeModel(FittedModel):
         values: NDArray[np.floating],
         *,
         budget: Floats | None = None,
-        seeds: NDArray[np.int64] | None = None,  # noqa: ARG002
-        n_threads: int = 1,  # noqa: ARG002 - sums are short
+        seeds: NDArray[np.int64] | None = None,
+        n_threads: int = 1,  # sums are short
     ) -> tuple[Floats, NDArray[np.bool_]]:
         """Predict many rows, node by node; see `FittedModel.outputs`."""
         tree, n_columns = self.tree, self.costs.n_columns

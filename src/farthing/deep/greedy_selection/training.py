@@ -54,7 +54,7 @@ class PolicyTraining(Training):
             self.step(rollout.mean(self._losses(rollout, relaxed, prices)))
             rollout.buy(relaxed.detach().argmax(dim=1), prices)
 
-    def choose(self, rollout: Rollout, may: Tensor, prices: Tensor) -> Tensor:  # noqa: ARG002
+    def choose(self, rollout: Rollout, may: Tensor, prices: Tensor) -> Tensor:
         """Return the unit of the highest score for each row, shape (n_rows,)."""
         return self.selector(rollout.inputs).masked_fill(~may, CLOSED).argmax(dim=1)
 

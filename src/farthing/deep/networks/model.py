@@ -73,7 +73,7 @@ class GreedyNetworksModel(ClassifierModel):
         """Return the predictor's probabilities, shape (n_rows, n_classes)."""
         return scores_to_probabilities(outputs, len(self.classes))
 
-    def policy(self, seed: int | None = None) -> GreedyNetworksPolicy:  # noqa: ARG002 - not stochastic
+    def policy(self, seed: int | None = None) -> GreedyNetworksPolicy:  # not stochastic
         """Return the policy of one row."""
         return GreedyNetworksPolicy(self)
 
@@ -82,7 +82,7 @@ class GreedyNetworksModel(ClassifierModel):
         values: NDArray[np.floating],
         *,
         budget: Floats | None = None,
-        seeds: NDArray[np.int64] | None = None,  # noqa: ARG002 - not stochastic
+        seeds: NDArray[np.int64] | None = None,  # not stochastic
         n_threads: int = 1,
     ) -> tuple[Floats, Flags]:
         """Predict many rows; see `FittedModel.outputs`."""

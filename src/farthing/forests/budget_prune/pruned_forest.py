@@ -227,7 +227,7 @@ class PrunedForestClassifier(UnorderedMixin, GuaranteedMixin, AnyBudgetMixin, Pr
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def model_at(self, cap: float | None, budget_kind: BudgetKind) -> PrunedForestModel:  # noqa: ARG002
+    def model_at(self, cap: float | None, budget_kind: BudgetKind) -> PrunedForestModel:
         """Return the model for another mean budget; None for no limit."""
         return self.fitted_.within(cap)
 

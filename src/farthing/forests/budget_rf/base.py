@@ -245,7 +245,7 @@ class BudgetForestBase(BudgetedEstimator):
         trees = [without_price_factors(tree, rows) for tree in trees]
         return Candidate(alpha, trees, cost, aggregation, threads)
 
-    def _monotonic(self, rows: TrainingSet) -> NDArray[np.int8] | None:  # noqa: ARG002
+    def _monotonic(self, rows: TrainingSet) -> NDArray[np.int8] | None:
         """Return the monotonic constraints of the columns; none, unless the estimator takes them."""
         return None
 

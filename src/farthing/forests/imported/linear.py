@@ -55,7 +55,7 @@ class ImportedLinearModel(FittedModel):
 
     makes_calls: ClassVar[bool] = False
 
-    def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - nothing is random
+    def policy(self, seed: int | None = None) -> Policy:  # nothing is random
         """Return a policy that asks for every column in use."""
         return self.scores.policy()
 
@@ -70,7 +70,7 @@ class ImportedLinearModel(FittedModel):
         values: NDArray[np.floating],
         *,
         budget: NDArray[np.float64] | None = None,
-        seeds: NDArray[np.int64] | None = None,  # noqa: ARG002
+        seeds: NDArray[np.int64] | None = None,
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Predict many rows at once; see `FittedModel.outputs`."""

@@ -205,7 +205,7 @@ class CurtailedClassPolicy:
             if forest.feature[node] >= 0:
                 self._wait(tree, node)
 
-    def wants(self, ledger: RowLedger) -> int | None:  # noqa: ARG002 - the order is fixed
+    def wants(self, ledger: RowLedger) -> int | None:  # the order is fixed
         """Return the next column; None if the winner is certain or all trees are finished."""
         if not self._waiting or is_decided(self._lead, self._sum):
             return None

@@ -251,7 +251,7 @@ class CurtailedPolicy:
             else:
                 self._seen += float(self._scores[node])
 
-    def wants(self, ledger: RowLedger) -> int | None:  # noqa: ARG002 - the order is fixed
+    def wants(self, ledger: RowLedger) -> int | None:  # the order is fixed
         """Return the next column; None if the sign is certain or likely, or all trees are finished."""
         # Exact comparisons are safe, as the bounds have no rounding error.
         if self._low > 0 or self._high <= 0 or not self._waiting:

@@ -219,7 +219,7 @@ class TreeVoteClassifier(GuaranteedMixin, VoteClassifier):
 
     fitted_: TreeVoteModel
 
-    def guarantee_ladder(self, guarantee: Guarantee) -> Ladder:  # noqa: ARG002 - the same for all
+    def guarantee_ladder(self, guarantee: Guarantee) -> Ladder:  # the same for all
         """Return the votes that are curtailed with some error, from this one to one without any error.
 
         The thresholds of the vote at which rows stop are moved away from zero by a part of all weights.

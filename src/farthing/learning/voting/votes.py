@@ -295,7 +295,7 @@ class LinearVotes:
             int(self.column[learner]), float(self.factor[learner]), float(self.missing[learner])
         )
 
-    def table(self, values: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.float64]:  # noqa: ARG002
+    def table(self, values: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.float64]:
         """Return the vote of each feature for each row, shape (n_rows, n_learners)."""
         # The -1 of a constant vote reads the last column; np.where discards it below.
         votes = values[:, self.column] * self.factor

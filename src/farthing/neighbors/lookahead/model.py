@@ -101,7 +101,7 @@ class LookaheadModel(PricedErrorsModel):
         """Return the booster's probabilities, shape (n_rows, n_classes)."""
         return scores_to_probabilities(outputs, len(self.classes))
 
-    def policy(self, seed: int | None = None) -> LookaheadPolicy:  # noqa: ARG002 - not stochastic
+    def policy(self, seed: int | None = None) -> LookaheadPolicy:  # not stochastic
         """Return the policy of one row."""
         return LookaheadPolicy(self)
 
@@ -156,7 +156,7 @@ class LookaheadModel(PricedErrorsModel):
         values: NDArray[np.floating],
         *,
         budget: Floats | None = None,
-        seeds: NDArray[np.int64] | None = None,  # noqa: ARG002 - not stochastic
+        seeds: NDArray[np.int64] | None = None,  # not stochastic
         n_threads: int = 1,
     ) -> tuple[Floats, Flags]:
         """Predict many rows, all of them a question at a time; see `FittedModel.outputs`."""

@@ -75,23 +75,51 @@ def test_a_noisy_difference_is_shrunk():
     assert setting(EXITS, fold).growth == 1.0
 
 
+class _Told(PrunedForestClassifier):
+    """A model that was told what its held-out rows spent."""
+
+    told: float | None = None
+
+    def held_out_spend(self):
+        return self.told
+
+
 def test_what_held_out_rows_spent_counts_if_it_is_more():
+    model = _Told()
+    model.told = 12.0
+    alike = np.full(100, 10.0)
+    assert ExpectedSpend(1.0).of(model, alike) == 12.0
+    assert ExpectedSpend(1.5).of(model, alike) == 15.0
+    model.told = None
+    assert ExpectedSpend(1.0).of(model, alike) == 10.0
+    # Rows that counted by their classes say nothing of the mean over rows.
+    model.told = 12.0
+    assert ExpectedSpend(1.0, has_factors=True).of(model, alike) == 10.0
+    assert ExpectedSpend(1.5).of(BudgetTreeClassifier(), alike) == 15.0
+
+
+def test_a_noisy_excess_of_held_out_rows_is_shrunk():
+    model = _Told()
+    model.told = 12.0
+    few, many = np.tile([0.0, 20.0], 10), np.tile([0.0, 20.0], 5000)
+    # The squared errors of both means are 100 over the number of rows.
+    assert ExpectedSpend(1.0).of(model, few) == 10.0
+    assert ExpectedSpend(1.0).of(model, many) == pytest.approx(10 + 2 * (1 - 0.02 / 4))
+    weights = np.tile([1.0, 3.0], 5000)
+    assert ExpectedSpend(1.0).of(model, many, weights) == pytest.approx(15.0)
+
+
+def test_a_cascade_knows_what_its_held_out_rows_spent():
     X, y = make_classification(600, 12, n_informative=8, n_classes=3, flip_y=0.2, random_state=0)
     model = MiserCascadeClassifier(random_state=0, learning_rate=0.2, max_depth=4).fit(X, y)
-    gains = []
-    for budget in (2.0, 4.0, 6.0, None):
-        cheap = model.at(budget)
-        own, held_out = float(cheap.spend(X).mean()), cheap.held_out_spend()
-        assert held_out is not None
-        assert budget is None or held_out <= budget * (1 + 1e-12)
-        gains.append(held_out - own)
-        assert ExpectedSpend(1.0).of(cheap, own) == max(own, held_out)
-        assert ExpectedSpend(10.0).of(cheap, own) == 10.0 * own
-        # Rows that counted by their classes say nothing of the mean over rows.
-        assert ExpectedSpend(1.0, has_factors=True).of(cheap, own) == own
-    assert max(gains) > 0  # models are surer of rows that they learned from, which leave sooner
+    found = [model.at(budget).held_out_spend() for budget in (0.0, 2.0, 4.0, 6.0, None)]
+    assert found[0] == 0.0
+    assert np.all(np.diff(found) >= 0)
+    assert found[1] <= 2.0 * (1 + 1e-12)
+    # Models are surer of rows that they learned from, which leave sooner.
+    own = [model.at(budget).spend(X).mean() for budget in (2.0, 4.0, 6.0, None)]
+    assert np.max(np.array(found[1:]) - own) > 0
     assert model.set_params(budget_kind="hard").held_out_spend() is None
-    assert ExpectedSpend(1.5).of(BudgetTreeClassifier().fit(X, y), 2.0) == 3.0
 
 
 def test_the_quoted_spend_is_that_of_the_model(heart, door):

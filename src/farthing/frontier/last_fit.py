@@ -120,13 +120,13 @@ def fit_on_all(
     if budget is not None and not hard:
 
         def spend_of(moved: BudgetedEstimator) -> float:
-            return expected.of(moved, _mean(decide(moved).spent, some))
+            return expected.of(moved, decide(moved).spent, some.weights)
 
         whole, model = model, _aim(setting, model, path, promised, spend_of=spend_of, budget=budget)
         if model is not whole:
             path = reachable(path, model)
     spend = rows.spend(model, cap)
-    mean = expected.of(model, _mean(spend, rows))
+    mean = expected.of(model, spend, rows.weights)
     varied = {name for fold in setting.folds for params in fold.params for name in params}
     own = {name: value for name, value in model.get_params().items() if name in varied}
     figures = promised if hard or budget is None else _quote(setting, own, mean)
@@ -173,7 +173,7 @@ def deliver_again(
     expected = ExpectedSpend(growth, has_factors=rows.factors is not None)
 
     def spend_of(variant: BudgetedEstimator) -> float:
-        return expected.of(variant, _mean(decide(variant).spent, some))
+        return expected.of(variant, decide(variant).spent, some.weights)
 
     if budget is not None and not hard and isinstance(again, AnyBudgetMixin):
         known = [(aim, spend_of(again.at(aim))) for aim in again.other_budgets()]
@@ -183,7 +183,7 @@ def deliver_again(
     found = []
     for params, variant in [*again.variants(), (dict(path[-1].params), again)]:
         spend = decide(variant).spent
-        mean = expected.of(variant, _mean(spend, some))
+        mean = expected.of(variant, spend, some.weights)
         score = path[-1].score if hard else float(np.interp(mean, spends[order], scores[order]))
         found.append(
             replace(path[-1], params=dict(params), spend=mean, max_spend=float(spend.max()), score=score)
@@ -341,7 +341,7 @@ def _path(
 
     def point(params: Mapping[str, Any], variant: BudgetedEstimator, spend: Floats) -> Point:
         check_deadline()
-        mean = expected.of(variant, _mean(spend, some))
+        mean = expected.of(variant, spend, some.weights)
         quoted = _quote(setting, params, mean)
         most = float(spend.max())
         return replace(quoted, params=dict(params), spend=mean, max_spend=most, estimator=None)

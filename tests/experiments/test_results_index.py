@@ -52,3 +52,12 @@ def test_tests_that_stand_for_a_figure_exist():
     files = re.findall(r"`(tests/[\w/]+\.py)`", INDEX)
     assert files
     assert all((ROOT / file).is_file() for file in files)
+
+
+def test_goals_of_benchmarks_are_those_of_their_pages():
+    (table,) = tables(StoredPage(INDEX, "", "").under("## Speed"))
+    met = dict(zip(table.column("page"), table.column("goals met"), strict=True))
+    pages = {f"[{page.stem[6:]}]({page.name})": page for page in RESULTS.glob("bench-*.md")}
+    assert set(met) == set(pages)
+    for name, page in pages.items():
+        assert f"Goals met: {met[name]}." in page.read_text(encoding="utf-8")

@@ -180,17 +180,20 @@ import numpy as np, dask.array as da
 from distributed import Client
 from farthing.boosting import GreedyMiserRegressor
 
+# Of this process: workers have other arguments.
+WHEN = sys.argv[2]
+
 def slowly(block):
-    if sys.argv[2] == "reading" and block.shape[0] and block[0, 0] == X[2000, 0]:
+    if WHEN == "reading" and block.shape[0] and block[0, 0] == X[2000, 0]:
         time.sleep(4)
     return block
 
 X = np.random.default_rng(0).normal(size=(3000, 4))
 with Client(sys.argv[1]):
     table = da.from_array(X, chunks=(1000, 4)).map_blocks(slowly, meta=X[:0])
-    model = GreedyMiserRegressor(n_estimators=100_000 if sys.argv[2] == "growth" else 5)
+    model = GreedyMiserRegressor(n_estimators=100_000 if WHEN == "growth" else 5)
     model.fit(table, da.from_array(X[:, 0] * X[:, 1], chunks=1000))
-    if sys.argv[2] == "reading":
+    if WHEN == "reading":
         time.sleep(600)
 """
 

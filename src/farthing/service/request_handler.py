@@ -92,6 +92,7 @@ class RequestHandler:
         request = read_request(data, schemas.NextRequest, served.model, self._limits)
         work = partial(self._answer_step, served, request, deadline)
         if _is_plain(request) and served.step_seconds < _MAX_INLINE_SECONDS:
+            self._queue.steps.count_step()
             return Answered(work(), served.version)
         return Answered(await self._queue.run(work, deadline), served.version)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
 from farthing.service.request_limits import Deadline
+from farthing.service.steps_first import StepsFirst
 
 Made = TypeVar("Made")
 
@@ -29,7 +31,8 @@ class WorkQueue:
     """The threads of one worker process, and a bound on the requests that wait for them.
 
     A request whose time is up stops being waited for, but its thread goes on until it next asks its deadline.
-    It counts until then, so that abandoned work cannot pile up.
+    It counts until then, so that abandoned work cannot pile up. Work rests in between while steps of walks
+    are answered on the event loop, which `steps` counts.
 
     Parameters
     ----------
@@ -50,6 +53,7 @@ class WorkQueue:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="farthing-work")
         self._room = threads + max_waiting
         self._taken = 0
+        self.steps = StepsFirst()
 
     @property
     def busy(self) -> bool:
@@ -71,8 +75,14 @@ class WorkQueue:
         context = contextvars.copy_context()
 
         def in_time() -> Made:
+            self.steps.wait(deadline.left())
             deadline.check()  # nobody waits any more for work whose time passed in the queue
-            return context.run(work)
+            begin, steps = time.monotonic(), self.steps.steps
+            try:
+                return context.run(work)
+            finally:
+                now = time.monotonic()
+                self.steps.work_ended(now, now - begin, self.steps.steps - steps)
 
         self._taken += 1
         running = asyncio.get_running_loop().run_in_executor(self._pool, in_time)

@@ -304,7 +304,7 @@ class Schema:
         if missing:
             message += f"Feature names seen at fit time, yet now missing:\n{_bullets(missing)}"
             if not unseen and needed is not None:
-                message += "Pass their names as refused=[...] if they are not available.\n"
+                message += "If they are not available, refuse them, by refused=[...] or --refuse.\n"
         if unseen or missing:
             raise TableError(message)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import tempfile
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +71,10 @@ def saved_special_models() -> list[bytes]:
 
 
 def every_method() -> dict[str, Any]:
-    """Return a fitted model of every method of the library, on a table of few rows."""
-    own = [name for name in registered() if get(name).__module__.split(".")[0] == "farthing"]
+    """Return a fitted model of every method of the library, on a table of few rows; networks need PyTorch."""
+    left_out = () if find_spec("torch") else ("farthing.deep.",)
+    modules = {name: get(name).__module__ + "." for name in registered()}
+    own = [name for name, at in modules.items() if at.startswith("farthing.") and not at.startswith(left_out)]
     return {name: model_of(name) for name in own}
 
 

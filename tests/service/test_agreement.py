@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,12 @@ from farthing.checks.walking import source_of
 from farthing.service import AsyncClient, Client, Settings
 from farthing.walks import REFUSED, Decision
 
-METHODS = [name for name in registered() if get(name).__module__.split(".")[0] == farthing.__name__]
+# Without PyTorch networks cannot be fitted.
+LEFT_OUT = () if find_spec("torch") else ("farthing.deep.",)
+MODULES = {name: get(name).__module__ for name in registered()}
+METHODS = [
+    name for name, at in MODULES.items() if at.split(".")[0] == "farthing" and not at.startswith(LEFT_OUT)
+]
 N_ROWS = 3
 
 
